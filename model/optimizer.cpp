@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "model/base/crew.hpp"
+#include "model/base/parallel.hpp"
 #include "model/numerics/functions.hpp"
 
 namespace psim {
@@ -168,7 +168,7 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
                                 .first = state_.empty() ? nullptr : state_[0].as<Scalar>().data(),
                                 .second = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data()};
     if (sparse == 0)
-      return in_parts(weights.size(), block, [&](std::size_t begin, std::size_t end) {
+      return parallel_for(weights.size(), block, [&](std::size_t begin, std::size_t end) {
         update_part(step, arrays, begin, end, group);
       });
     slot_.resize(weights.size());

@@ -83,7 +83,7 @@ void Pool::wait(const Handle& task) {
   if (task->error) std::rethrow_exception(task->error);
 }
 
-void Pool::do_all(std::vector<std::function<void()>> parts) {
+void Pool::run_all(std::vector<std::function<void()>> parts) {
   std::vector<Handle> tasks;
   for (std::function<void()>& part : parts) tasks.push_back(submit(std::move(part)));
   std::exception_ptr failure;  // the parts share data of the caller, which stays until all are done
@@ -103,9 +103,9 @@ void Pool::cancel(const Handle& task) {
 }
 
 void Pool::run(const Handle& task) {
-  Crew* const lent = std::exchange(crew, nullptr);  // a task works alone
+  Executor* const lent = std::exchange(executor, nullptr);  // a task works alone
   task->run();
-  crew = lent;
+  executor = lent;
   {
     const std::lock_guard lock(mutex_);
     task->state = Task::State::done;

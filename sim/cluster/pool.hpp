@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "model/base/crew.hpp"
+#include "model/base/parallel.hpp"
 
 namespace psim {
 
-class Pool final : public Crew {
+class Pool final : public Executor {
  public:
   // `threads` includes the caller, which works while it waits; 1 computes everything in wait().
   explicit Pool(unsigned threads);
@@ -32,7 +32,7 @@ class Pool final : public Crew {
   Handle submit(std::function<void()> work);
   // Returns when the task is done, and rethrows its exception, if any.
   void wait(const Handle& task);
-  void do_all(std::vector<std::function<void()>> parts) override;
+  void run_all(std::vector<std::function<void()>> parts) override;
   // The result is no longer needed: a queued task never starts, and the result of a running task is dropped.
   void cancel(const Handle& task);
   // As cancel(), and waits until the task no longer runs, so the data that it uses may be destroyed.

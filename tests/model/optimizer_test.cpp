@@ -9,7 +9,7 @@
 #include <ranges>
 #include <utility>
 
-#include "model/base/crew.hpp"
+#include "model/base/parallel.hpp"
 #include "model/base/random.hpp"
 #include "tests/support/catch.hpp"
 
@@ -144,9 +144,9 @@ TEST_CASE("blocks leave out no weight and take none twice", "[optimizer]") {
 namespace {
 
 // Does the parts from the last to the first.
-struct Backwards final : Crew {
+struct Backwards final : Executor {
   unsigned threads() const override { return 3; }
-  void do_all(std::vector<std::function<void()>> parts) override {
+  void run_all(std::vector<std::function<void()>> parts) override {
     most = std::max(most, parts.size());
     for (const auto& part : std::views::reverse(parts)) part();
   }
@@ -155,16 +155,16 @@ struct Backwards final : Crew {
 
 }  // namespace
 
-TEST_CASE("parts of a crew leave out no weight and take none twice", "[optimizer]") {
+TEST_CASE("parts of an executor leave out no weight and take none twice", "[optimizer]") {
   constexpr std::size_t least = 1U << 15U;
   const std::size_t n = GENERATE(2 * least - 1, 2 * least, 3 * least - 1, 3 * least + 1, 4 * least + 2047);
   Backwards three;
   {
-    const LentCrew lent(three);
+    const LentExecutor lent(three);
     for (const Row& row : rows()) check(row, 0.05, n, Precision::float64, 1e-13);
   }
   CHECK(three.most == (n < 2 * least ? 0 : n < 3 * least ? 2 : 3));
-  CHECK(crew == nullptr);
+  CHECK(executor == nullptr);
 }
 
 TEST_CASE("a gradient may be a part of a larger array", "[optimizer]") {

@@ -42,35 +42,35 @@ TEST_CASE("every one of many tasks runs once, whatever the number of threads and
   for (const auto& n : runs) REQUIRE(n == 1);
 }
 
-TEST_CASE("a pool is a crew that does each part once", "[pool]") {
+TEST_CASE("a pool is an executor that does each part once", "[pool]") {
   const unsigned threads = GENERATE(1U, 2U, 3U);
   Pool pool(threads);
-  const LentCrew lent(pool);
+  const LentExecutor lent(pool);
   for (const std::size_t size : {std::size_t{0}, std::size_t{100'000}, std::size_t{1'000'003}}) {
     std::vector<int> times(size);
-    in_parts(size, 64, [&](std::size_t begin, std::size_t end) {
+    parallel_for(size, 64, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) ++times[i];
     });
     CHECK(times == std::vector<int>(size, 1));
   }
 }
 
-TEST_CASE("a crew ends all parts before it passes an exception on", "[pool]") {
+TEST_CASE("an executor ends all parts before it passes an exception on", "[pool]") {
   Pool pool(3);
   std::atomic<int> done = 0;
   std::vector<std::function<void()>> parts(20, [&done] { ++done; });
   parts[3] = [] { throw std::runtime_error("no"); };
-  CHECK_THROWS_WITH(pool.do_all(std::move(parts)), "no");
+  CHECK_THROWS_WITH(pool.run_all(std::move(parts)), "no");
   CHECK(done == 19);
 }
 
-TEST_CASE("a task of a crew works alone", "[pool]") {
+TEST_CASE("a task of an executor works alone", "[pool]") {
   Pool pool(2);
-  const LentCrew lent(pool);
+  const LentExecutor lent(pool);
   std::atomic<int> alone = 0;
-  pool.do_all(std::vector<std::function<void()>>(20, [&alone] { alone += crew == nullptr; }));
+  pool.run_all(std::vector<std::function<void()>>(20, [&alone] { alone += executor == nullptr; }));
   CHECK(alone == 20);
-  CHECK(crew == &pool);
+  CHECK(executor == &pool);
 }
 
 TEST_CASE("what a task wrote is seen by whoever waited for it", "[pool]") {
