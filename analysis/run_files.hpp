@@ -20,7 +20,7 @@ inline constexpr std::string_view page_name = "report.html";
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
 bool bears_page_mark(const std::filesystem::path& path);
 bool is_page(const std::filesystem::path& path);  // also checks the name
-// "FILE.new-HOST-PROCESS": what a process writes before it replaces FILE.
+// "FILE.new-HOST-PROCESS": a process writes the new FILE under this name and then renames it.
 inline constexpr std::string_view unfinished = ".new-";
 bool is_unfinished(std::string_view name);  // of a process of this machine
 // "HOST-PROCESS", with the name of this machine.

@@ -24,7 +24,7 @@ struct Machines {
   Platform platform;
   Recorder recorder;
   Pool pool;
-  LentExecutor updates{pool};  // of large models
+  LentExecutor updates{&pool};  // of large models
   Agenda agenda{recorder};
   Cpus cpus;
   Network network;

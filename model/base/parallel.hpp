@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace psim {
@@ -23,13 +24,16 @@ class Executor {
 // The threads that work for this thread; null: it works alone.
 inline thread_local Executor* executor = nullptr;
 
-// Lends an executor to this thread, until its own end.
+// Lends an executor to this thread, until its own end; null: the thread works alone.
 class LentExecutor {
  public:
-  explicit LentExecutor(Executor& lent) { executor = &lent; }
-  ~LentExecutor() { executor = nullptr; }
+  explicit LentExecutor(Executor* lent) : before_(std::exchange(executor, lent)) {}
+  ~LentExecutor() { executor = before_; }
   LentExecutor(const LentExecutor&) = delete;
   LentExecutor& operator=(const LentExecutor&) = delete;
+
+ private:
+  Executor* before_;
 };
 
 // Calls work(begin, end) for parts of [0, size) that begin at multiples of `unit`, at the same time. No part

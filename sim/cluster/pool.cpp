@@ -103,9 +103,10 @@ void Pool::cancel(const Handle& task) {
 }
 
 void Pool::run(const Handle& task) {
-  Executor* const lent = std::exchange(executor, nullptr);  // a task works alone
-  task->run();
-  executor = lent;
+  {
+    const LentExecutor alone(nullptr);  // no task within another
+    task->run();
+  }
   {
     const std::lock_guard lock(mutex_);
     task->state = Task::State::done;

@@ -18,14 +18,6 @@ constexpr double parts_of_rest = 256;
 constexpr double most_segments = 4096;  // of all loads that share a station, each in segments of its own size
 constexpr double golden_section = 0.6180339887498949;
 
-// Room for `size` values. Doubling the memory would leave half of it unused.
-template <class T>
-void widen(std::vector<T>& values, std::size_t size) {
-  if (size <= values.size()) return;
-  if (size > values.capacity()) values.reserve(size + size / 4);
-  values.resize(size);
-}
-
 }  // namespace
 
 Stations::Stations(const std::vector<double>& bandwidths, unsigned segments, Arrived arrived)
@@ -419,7 +411,7 @@ void PortQueues::add(const Cargo& cargo, double now) {
   const std::uint32_t from = host_of(cluster_, cargo.from), to = host_of(cluster_, cargo.to);
   port(to).arriving.push_back(cargo.slot);
   ++port(from).leaving;
-  if (cargo.slot >= on_way_.size()) on_way_.resize(cargo.slot + std::size_t{1});
+  widen(on_way_, cargo.slot + std::size_t{1});
   on_way_[cargo.slot] = {.from = from, .to = to, .bytes = static_cast<double>(cargo.bytes), .begun = now};
 }
 

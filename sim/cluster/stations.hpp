@@ -47,6 +47,14 @@
 
 namespace psim {
 
+// Room for `size` values. Doubling the memory would leave half of it unused.
+template <class T>
+void widen(std::vector<T>& values, std::size_t size) {
+  if (size <= values.size()) return;
+  if (size > values.capacity()) values.reserve(size + size / 4 + 4);
+  values.resize(size);
+}
+
 // A priority queue; its first element is the greatest by <. It releases memory as it empties: each of
 // thousands of stations has a long queue at some date, but few have one at the same date.
 
@@ -60,8 +68,8 @@ class Heap {
   const T& top() const { return values_.front(); }
 
   void push(const T& value) {
-    if (values_.size() == values_.capacity()) values_.reserve(values_.size() + values_.size() / 4 + 4);
-    values_.push_back(value);
+    widen(values_, values_.size() + 1);
+    values_.back() = value;
     rise(values_.size() - 1, value);
   }
 

@@ -14,6 +14,13 @@
 namespace psim::bench {
 namespace {
 
+// 20,000
+std::string whole(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
+
 // Three digits in the largest unit of which there is one.
 std::string in_units(double value, const std::vector<std::pair<double, const char*>>& units) {
   auto best = units.front();
@@ -21,8 +28,7 @@ std::string in_units(double value, const std::vector<std::pair<double, const cha
     if (value >= unit.first) best = unit;
   }
   const double share = value / best.first;
-  return share < 999.5 ? fmt::format("{:.3g} {}", share, best.second)
-                       : fmt::format("{:.0f} {}", share, best.second);
+  return fmt::format("{} {}", share < 999.5 ? fmt::format("{:.3g}", share) : whole(share), best.second);
 }
 std::string time_text(double seconds) {
   return in_units(
@@ -31,13 +37,6 @@ std::string time_text(double seconds) {
 }
 std::string memory_text(double bytes) {
   return in_units(bytes, {{1, "bytes"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}});
-}
-
-// 20,000
-std::string whole(double value) {
-  std::string digits = fmt::format("{:.0f}", value);
-  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
-  return digits;
 }
 
 double number(const Json& row, const char* key) { return row.at(key).get<double>(); }

@@ -160,7 +160,7 @@ TEST_CASE("parts of an executor leave out no weight and take none twice", "[opti
   const std::size_t n = GENERATE(2 * least - 1, 2 * least, 3 * least - 1, 3 * least + 1, 4 * least + 2047);
   Backwards three;
   {
-    const LentExecutor lent(three);
+    const LentExecutor lent(&three);
     for (const Row& row : rows()) check(row, 0.05, n, Precision::float64, 1e-13);
   }
   CHECK(three.most == (n < 2 * least ? 0 : n < 3 * least ? 2 : 3));

@@ -45,7 +45,7 @@ TEST_CASE("every one of many tasks runs once, whatever the number of threads and
 TEST_CASE("a pool is an executor that does each part once", "[pool]") {
   const unsigned threads = GENERATE(1U, 2U, 3U);
   Pool pool(threads);
-  const LentExecutor lent(pool);
+  const LentExecutor lent(&pool);
   for (const std::size_t size : {std::size_t{0}, std::size_t{100'000}, std::size_t{1'000'003}}) {
     std::vector<int> times(size);
     parallel_for(size, 64, [&](std::size_t begin, std::size_t end) {
@@ -66,7 +66,7 @@ TEST_CASE("an executor ends all parts before it passes an exception on", "[pool]
 
 TEST_CASE("a task of an executor works alone", "[pool]") {
   Pool pool(2);
-  const LentExecutor lent(pool);
+  const LentExecutor lent(&pool);
   std::atomic<int> alone = 0;
   pool.run_all(std::vector<std::function<void()>>(20, [&alone] { alone += executor == nullptr; }));
   CHECK(alone == 20);
