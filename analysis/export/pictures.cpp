@@ -21,22 +21,6 @@ namespace {
 
 constexpr std::size_t curve_points = 200, most_conditions = 24;
 
-Line line_of(const Study& study, const MeanCurve& curve, double scale) {
-  Line line{.name = curve.label, .points = {}, .arm = series_of_label(study, curve.label)};
-  if (curve.diverged > 0) line.name += fmt::format(" ({} of {} diverged)", curve.diverged, curve.runs);
-  for (const statistics::BandPoint& point : curve.band) {
-    line.points.emplace_back(point.time_s, scale * point.mean);
-    if (point.interval)
-      line.band.push_back({point.time_s, scale * point.interval->low, scale * point.interval->high});
-  }
-  return line;
-}
-
-bool is_above_0(const Line& line) {
-  return std::ranges::all_of(line.points, [](const auto& point) { return point.second > 0; }) &&
-         std::ranges::all_of(line.band, [](const BandPart& part) { return part.low > 0; });
-}
-
 // A row of the chart of times: the lines of its name, its mean and its interval.
 struct TimeRow {
   std::vector<std::string> name;
@@ -166,24 +150,6 @@ class Times {
   std::vector<TimeRow> rows_;
 };
 
-Plot pareto(const Study& study, const std::vector<Cost>& costs, const std::string& title) {
-  Plot plot{.title = title, .x_label = "mean time [s]", .y_label = "sent [MB]"};
-  for (const Cost& cost : costs) {
-    std::string name = arm_label(cost.one->cell->arm);
-    if (const Statistic* accuracy = cost.one->measure("final_accuracy"); accuracy != nullptr)
-      name += fmt::format(", {:.1f} %", 100 * accuracy->mean);
-    if (!cost.one->pareto) name += " (behind)";
-    const std::size_t series = series_of_arm(study, cost.one->cell->arm);
-    plot.spots.push_back({.name = std::move(name),
-                          .letter = letter_of(series),
-                          .x = cost.time_s,
-                          .y = cost.sent_mb,
-                          .arm = series,
-                          .is_filled = cost.one->pareto});
-  }
-  return plot;
-}
-
 class Pictures {
  public:
   Pictures(const Study& study, const Evaluation& evaluation, double width)
@@ -193,8 +159,8 @@ class Pictures {
     if (conditions_.size() > most_conditions)
       made_.remarks.push_back(fmt::format("the charts are those of the first {} of {} conditions",
                                           most_conditions, conditions_.size()));
-    add_curves("loss", {.shows = "loss"}, 1);
-    add_curves("accuracy", {.shows = "accuracy"}, 100);
+    add_curves("loss", {.shows = "loss"});
+    add_curves("accuracy", {.shows = "accuracy"});
     const std::size_t shown = std::min(conditions_.size(), most_conditions);
     for (std::size_t i = 0; i < shown; ++i)
       add("times", i, Times(study_, conditions_[i], title_of(i), width_).document());
@@ -214,19 +180,14 @@ class Pictures {
     made_.pictures.push_back({file_of(chart, condition), std::move(text)});
   }
 
-  void add_curves(const char* chart, const CurveAxes& axes, double scale) {
+  void add_curves(const char* chart, const CurveAxes& axes) {
     const std::vector<ConditionCurves> all = mean_curves(study_, curve_points, axes);
     for (std::size_t i = 0; i < std::min(all.size(), most_conditions); ++i) {
-      Plot plot{.title = all[i].label, .x_label = "simulated time [s]", .y_label = "accuracy [%]"};
+      const Plot plot = plot_of(study_, all[i], axes.shows);
+      if (plot.lines.empty()) continue;
       std::vector<std::string> without;
       for (const MeanCurve& curve : all[i].curves) {
         if (curve.band.empty()) without.push_back(curve.label);
-        else plot.lines.push_back(line_of(study_, curve, scale));
-      }
-      if (plot.lines.empty()) continue;
-      if (axes.shows == std::string_view("loss")) {
-        plot.logarithmic = std::ranges::all_of(plot.lines, is_above_0);
-        plot.y_label = plot.logarithmic ? "loss (log scale)" : "loss";
       }
       if (!without.empty())
         made_.remarks.push_back(
@@ -241,7 +202,7 @@ class Pictures {
     const std::vector<Cost> costs = costs_of(conditions_[condition]);
     if (costs.size() < 2) return;
     if (!sent_alike(costs))
-      return add("pareto", condition, svg(pareto(study_, costs, title_of(condition)), width_));
+      return add("pareto", condition, svg(plot_of(study_, costs, title_of(condition)), width_));
     made_.remarks.push_back(
         fmt::format("there is no {}: all arms sent the same, within 1 %", file_of("pareto", condition)));
   }

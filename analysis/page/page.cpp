@@ -47,6 +47,15 @@ std::string share_bars(const Numbers& numbers, const std::string& path, std::siz
   return out;
 }
 
+std::string picture(const Plot& plot, const std::string& name) {
+  return fmt::format("<figure class=\"picture\" role=\"img\" aria-label=\"{}\">{}</figure>", escaped(name),
+                     svg_within_page(plot));
+}
+
+std::string still_picture(const Plot& plot, const std::string& name) {
+  return plot.lines.empty() ? "" : fmt::format("<noscript>{}</noscript>", picture(plot, name));
+}
+
 // The frame of a page, with its style, scripts and licence.
 
 namespace {
@@ -55,29 +64,22 @@ constexpr const char frame[] =
 #include "analysis/page/page.html.inc"
     ;
 constexpr const char licence[] =
-#include "analysis/page/dygraphs-licence.txt.inc"
-    ;
-constexpr const char chart_style[] =
-#include "analysis/page/dygraph.min.css.inc"
+#include "analysis/page/uplot-licence.txt.inc"
     ;
 constexpr const char style[] =
-#include "analysis/page/page.css.inc"
-    ;
-constexpr const char charts[] =
-#include "analysis/page/dygraph.min.js.inc"
+#include "analysis/page/bundle.css.inc"
     ;
 constexpr const char script[] =
-#include "analysis/page/page.js.inc"
+#include "analysis/page/bundle.js.inc"
     ;
 
 }  // namespace
 
 std::string html_of(const Sheet& sheet) {
   return fmt::format(frame, fmt::arg("title", escaped(sheet.title)), fmt::arg("licence", licence),
-                     fmt::arg("style", fmt::format("{}\n{}\n{}", chart_style, style, sheet.style)),
-                     fmt::arg("connect", sheet.asks ? "; connect-src 'self'" : ""),
+                     fmt::arg("style", style), fmt::arg("connect", sheet.asks ? "; connect-src 'self'" : ""),
                      fmt::arg("body", sheet.body), fmt::arg("data", script_json(sheet.data)),
-                     fmt::arg("script", fmt::format("{}\n{}\n{}", charts, script, sheet.script)));
+                     fmt::arg("script", script));
 }
 
 }  // namespace psim::analysis

@@ -1,5 +1,5 @@
-// A study or a run as one HTML file that needs no other file: numbers, figures and scripts. Without scripts
-// all tables and figures still show.
+// A study or a run as one HTML file that needs no other file: numbers, data and the scripts that draw them.
+// Without scripts a page shows its sentences, its tables and one chart.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/render/html.hpp"
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/run_record.hpp"
 #include "analysis/study/study.hpp"
 #include "analysis/timeline/spans.hpp"
@@ -84,10 +85,8 @@ std::string sliders_page(const Study& study, const std::map<std::string, CellEve
 // The parts of a page.
 struct Sheet {
   std::string title, body;
-  Json data;
-  std::string script;      // after the script that all pages have
-  std::string style = {};  // after the style that all pages have
-  bool asks = false;       // whether it may ask its server
+  Json data;          // its "kind" chooses the script: run, study or play
+  bool asks = false;  // whether it may ask its server
 };
 std::string html_of(const Sheet& sheet);
 
@@ -96,6 +95,11 @@ std::string html_of(const Sheet& sheet);
 // A section with a heading (HTML) and `content`; empty without content.
 std::string section(const char* id, const std::string& heading, const std::string& intro,
                     const std::string& content);
+
+// A chart that no script draws.
+std::string picture(const Plot& plot, const std::string& name);
+// A chart for readers without scripts.
+std::string still_picture(const Plot& plot, const std::string& name);
 
 // Facts about runs for the playground and for programs. Each is {name, value, text, doc}; the value is the
 // mean over these summaries. If a summary lacks the value, the value is null and the text "-".

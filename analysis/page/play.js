@@ -1,6 +1,6 @@
 // The playground: the settings of two sides, their results, and the address that stores the settings.
 "use strict";
-{
+if (data.kind === "play") {
   const source = data.results ? new GridSource(data.results, data.controls) : new LiveSource();
   const known = new Map(data.controls.map((control) => [control.name, control]));
   const at = (id) => document.getElementById(id);

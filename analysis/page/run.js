@@ -1,8 +1,8 @@
 // The page of a run: the time line, and charts with the same time window.
 "use strict";
-{
+if (data.kind === "run") {
   const graphs = [];
-  let line = null, moving = false;
+  let line = null;
 
   const curve = (series, label, points, scale = 1) => ({
     series, label, x: points.map((p) => p[0]), mean: points.map((p) => (p[1] === null ? null : p[1] * scale)), low: [], high: [],
@@ -10,27 +10,22 @@
 
   // A chart in `host` that always shows the same window as the time line.
   function joined(host, what) {
-    const graph = chart(host, { xName: "simulated time [s]", log: false, ...what });
+    const graph = chart(host, { xName: "simulated time [s]", log: false, ...what, onZoom: (view) => (line ? line.show(view) : follow(view)) });
     graphs.push(graph);
-    graph.updateOptions({
-      dateWindow: [0, data.end],
-      zoomCallback: (begin, end) => { if (line && !moving) line.show([begin, end]); },
-    });
-    return graph;
+    graph.show([0, data.end]);
   }
 
   // A line breaks where its worker goes back to an earlier clock.
   const broken = (line) => line.flatMap((point, i) => (i && point[1] < line[i - 1][1] ? [[(point[0] + line[i - 1][0]) / 2, NaN], point] : [point]));
 
   function follow(view) {
-    moving = true;
-    graphs.forEach((graph) => graph.updateOptions({ dateWindow: view }));
-    moving = false;
+    graphs.forEach((graph) => graph.show(view));
   }
 
   function place(after, title) {
     const host = element("div", { class: "curves" });
-    after.append(element("h3", {}, title), host);
+    if (!after.querySelector(".charts")) after.append(element("div", { class: "charts" }));
+    after.querySelector(".charts").append(element("div", {}, element("h3", {}, title), host));
     return host;
   }
 
@@ -38,10 +33,18 @@
     const host = document.getElementById("loss");
     if (!host) return;
     const points = data.curve.filter((p) => p[1] !== null);
-    const section = host.parentElement;
     joined(host, { curves: [curve(0, "loss", points)], yName: "loss", dates: data.dates, log: points.every((p) => p[1] > 0) });
     const accuracy = data.curve.filter((p) => p[2] !== null && p[2] !== undefined).map((p) => [p[0], p[2]]);
-    if (accuracy.length > 1) joined(place(section, "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", dates: data.dates, ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
+    if (accuracy.length > 1) joined(place(host.closest("section"), "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", dates: data.dates, ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
+  }
+
+  // How many pushes had which staleness.
+  function drawHistogram() {
+    const host = document.getElementById("histogram");
+    if (!host) return;
+    const pushes = new Map(data.staleness), most = Math.max(...pushes.keys());
+    const points = Array.from({ length: most + 2 }, (_, staleness) => [staleness, pushes.get(staleness) || 0]);
+    chart(host, { curves: [curve(0, "applied pushes", points)], xName: "staleness [updates]", yName: "applied pushes", steps: true });
   }
 
   // "workers 0-7" for names like "worker 3", in order; other names one by one.
@@ -99,6 +102,7 @@
   function drawCharts() {
     graphs.splice(0).forEach((graph) => graph.destroy());
     drawLoss();
+    drawHistogram();
     if (data.events) drawEvents();
   }
 

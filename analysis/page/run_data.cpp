@@ -279,9 +279,11 @@ Json run_data(const RunView& view) {
   Json curve = Json::array();
   for (const Json& point : view.page.summary["curve"])
     curve.push_back({point["sim_time_s"], point.value("loss", Json()), point.value("accuracy", Json())});
-  Json out = {{"end", view.page.summary["sim_time_s"]},
+  Json out = {{"kind", "run"},
+              {"end", view.page.summary["sim_time_s"]},
               {"workers", view.page.summary["workers"].size()},
               {"curve", std::move(curve)},
+              {"staleness", view.page.summary["staleness"].value("histogram", Json::array())},
               {"goal", goal_of(view.page.summary["target"])},
               {"dates", Json::array()}};
   for (const auto& [at, name] : dates_of(view.page.summary)) out["dates"].push_back({at, name});

@@ -1,4 +1,4 @@
-// Figures for the page of a run that need no script.
+// Tables for the page of a run, and the places of its charts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,50 +18,6 @@ namespace psim::analysis {
 namespace {
 
 constexpr Shape happened_at{.digits = 4, .unit = " s"};
-constexpr std::size_t still_columns = 500;  // of the time line without scripts
-
-// For each column: the use that takes most of it; -1: no use.
-std::vector<int> uses_of(const Lane& lane, double end) {
-  std::vector<std::array<double, 5>> seconds(still_columns);
-  const double width = end / still_columns;
-  for (const Span& span : lane.spans) {
-    const auto first = static_cast<std::size_t>(std::clamp(span.begin / width, 0.0, still_columns - 1.0));
-    const auto last = static_cast<std::size_t>(std::clamp(span.end / width, 0.0, still_columns - 1.0));
-    for (std::size_t i = first; i <= last; ++i) {
-      const double from = std::max(span.begin, static_cast<double>(i) * width);
-      const double to = std::min(span.end, static_cast<double>(i + 1) * width);
-      seconds[i][static_cast<std::size_t>(span.use)] += std::max(0.0, to - from);
-    }
-  }
-  std::vector<int> uses;
-  for (const auto& column : seconds) {
-    const auto most = std::ranges::max_element(column);
-    uses.push_back(*most > 0 ? static_cast<int>(most - column.begin()) : -1);
-  }
-  return uses;
-}
-
-std::string lane_row(const Lane& lane, double end) {
-  const std::vector<int> uses = uses_of(lane, end);
-  std::array<std::string, 5> paths;
-  for (std::size_t i = 0; i < still_columns;) {
-    std::size_t next = i + 1;
-    while (next < still_columns && uses[next] == uses[i]) ++next;
-    if (uses[i] >= 0)
-      paths[static_cast<std::size_t>(uses[i])] += fmt::format("M{} 0h{}v10h-{}z", i, next - i, next - i);
-    i = next;
-  }
-  std::string out;
-  for (const Use use : {Use::compute, Use::network, Use::wait, Use::service, Use::down}) {
-    const std::string& path = paths[static_cast<std::size_t>(use)];
-    if (!path.empty()) out += fmt::format("<path class=\"fill-{}\" d=\"{}\"/>", name_of(use), path);
-  }
-  return fmt::format(
-      "<div class=\"row\"><span class=\"who\">{}</span><svg class=\"lane\" viewBox=\"0 0 {} 10\" "
-      "preserveAspectRatio=\"none\" aria-hidden=\"true\">{}</svg></div>",
-      escaped(lane.name), still_columns, out);
-}
-
 // "takes over shard " of "takes over shard 1".
 std::string without_number(const std::string& text) {
   return text.substr(0, text.find_last_not_of("0123456789") + 1);
@@ -82,19 +38,6 @@ WaitedFor waits_of(const Json& why) {
     waits.most_awaited = one["for"];
   }
   return waits;
-}
-
-std::string lanes_figure(const Timeline& timeline) {
-  std::string out =
-      "<div id=\"timeline\" class=\"lanes\" role=\"img\" aria-label=\"What every node did when\">";
-  constexpr std::size_t most = 64;
-  std::size_t lanes = 0;
-  for (const Lane& lane : timeline.lanes) {
-    if (!lane.spans.empty() && ++lanes <= most) out += lane_row(lane, timeline.end);
-  }
-  if (lanes > most) out += fmt::format("<p>... and {} more</p>", lanes - most);
-  out += "<div class=\"row\"><span></span><span class=\"axis\">";
-  return out + x_ticks(Scale(0, timeline.end)) + "</span></div></div>";
 }
 
 std::string happenings(const Timeline& timeline) {
@@ -240,39 +183,23 @@ std::vector<std::pair<double, std::string>> dates_of(const Json& summary) {
 }
 
 std::string loss_figure(const RunView& view) {
-  Extent x, y;
-  Dots line;
+  Plot plot{.title = "", .x_label = "simulated time [s]", .y_label = "loss", .lines = {{}}};
+  auto& points = plot.lines.front().points;
   for (const Json& point : view.page.summary["curve"]) {
     const Json loss = point.value("loss", Json());
     if (!loss.is_number() || !std::isfinite(loss.get<double>())) break;
-    line.emplace_back(point["sim_time_s"].get<double>(), loss.get<double>());
-    x.add(line.back().first);
-    y.add(line.back().second);
+    points.emplace_back(point["sim_time_s"].get<double>(), loss.get<double>());
   }
-  if (line.size() < 2) return "";
-  Figure plot(Scale(0, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
-              y.low > 0 ? "loss (log scale)" : "loss");
-  plot.add_line(0, line);
-  for (const auto& [at, name] : dates_of(view.page.summary)) plot.add_date(at, name);
-  return "<div id=\"loss\" class=\"curves\">" + plot.html("Loss over simulated time") + "</div>";
+  if (points.size() < 2) return "";
+  plot.logarithmic = std::ranges::all_of(points, [](const auto& point) { return point.second > 0; });
+  return fmt::format(
+      "<div class=\"charts\"><div><h3>Loss</h3><div id=\"loss\" class=\"curves\">{}</div></div></div>",
+      still_picture(plot, "Loss over simulated time"));
 }
 
 std::string staleness_figure(const RunView& view) {
-  const Json histogram = view.page.summary["staleness"].value("histogram", Json::array());
-  if (histogram.size() < 2) return "";
-  Extent y;
-  Dots steps;
-  double next = 0;
-  for (const Json& pair : histogram) {
-    const double staleness = pair[0], pushes = pair[1];
-    if (staleness > next) steps.insert(steps.end(), {{next, 0}, {staleness, 0}});
-    next = staleness + 1;
-    steps.insert(steps.end(), {{staleness, pushes}, {next, pushes}});
-    y.add(pushes);
-  }
-  Figure plot(Scale(0, next), Scale(0, y.high), "staleness [updates]", "applied pushes");
-  plot.add_line(0, steps);
-  return "<div id=\"histogram\" class=\"curves\">" + plot.html("Histogram of staleness") + "</div>";
+  const bool is_stale = view.page.summary["staleness"].value("histogram", Json::array()).size() > 1;
+  return is_stale ? "<div id=\"histogram\" class=\"curves\"></div>" : "";
 }
 
 std::string traffic_table(const RunView& view) {

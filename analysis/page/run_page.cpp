@@ -105,16 +105,6 @@ Json curve_of(const Json& summary, const char* what, double scale) {
 
 namespace {
 
-constexpr const char* timeline_script =
-#include "analysis/page/timeline.js.inc"
-    ;
-constexpr const char* timeline_frame =
-#include "analysis/page/timeline_draw.js.inc"
-    ;
-constexpr const char* run_script =
-#include "analysis/page/run.js.inc"
-    ;
-
 // "stragglers under bsp, seed 1": distinguishes the run from other runs of its scenario.
 std::string name_of_run(const Json& summary) {
   const bool is_ps = summary["architecture"] == "parameter-server";
@@ -280,7 +270,7 @@ std::string run_page(const RunPage& page) {
   std::string body = header(view) + fmt::format("<section id=\"answer\">{}</section>", run_answer(view));
   body += page.timeline == nullptr ? section("no-timeline", "What every node did when", "", no_events(view))
                                    : section("lanes", waiting_heading(view), lane_keys(*page.timeline),
-                                             happenings(*page.timeline) + lanes_figure(*page.timeline));
+                                             happenings(*page.timeline) + "<div id=\"timeline\"></div>");
   body += section("training", "What the model learned meanwhile", "", loss_figure(view));
   body += section("staleness", "How stale the gradients were", "", staleness_figure(view));
   body += section(
@@ -303,8 +293,7 @@ std::string run_page(const RunPage& page) {
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = name_of_run(page.summary) + " - psim",
                   .body = body,
-                  .data = run_data(view),
-                  .script = fmt::format("{}\n{}\n{}", timeline_script, timeline_frame, run_script)});
+                  .data = run_data(view)});
 }
 
 }  // namespace psim::analysis

@@ -30,16 +30,16 @@ std::string waiting_heading(const RunView& view);
 
 // The first marks of the rows with their meanings, in order of time.
 std::string happenings(const Timeline& timeline);
-std::string lanes_figure(const Timeline& timeline);
 std::string waits_table(const RunView& view);
 // The critical path by node and kind.
 std::string path_table(const RunView& view);
 std::string workers_figure(const RunView& view);
+// The place of the curves of training; empty if there are none.
 std::string loss_figure(const RunView& view);
 // Dates to mark on the curves, with names: "crash", "detected", "taken over" for the first recovery. Later
 // crashes have no names.
 std::vector<std::pair<double, std::string>> dates_of(const Json& summary);
-// Histogram of staleness; empty if no push was stale.
+// The place of the histogram of staleness; empty if no push was stale.
 std::string staleness_figure(const RunView& view);
 std::string traffic_table(const RunView& view);
 std::string recoveries_figure(const RunView& view);

@@ -1,6 +1,6 @@
 // The page of a study: curves along the chosen axis, and columns on demand.
 "use strict";
-{
+if (data.kind === "study") {
   const state = { along: "sim_time_s", shows: "loss", log: true, hidden: new Set() };
   const hosts = [...document.querySelectorAll(".curves")];
   let graphs = [];

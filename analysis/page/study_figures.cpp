@@ -1,4 +1,4 @@
-// Figures of a study page without scripts: times, the Pareto front, maps over conditions, waits.
+// Figures of a study page: curves for scripts, times, the Pareto front, maps over conditions, waits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,39 +46,6 @@ Json brief(double value) {
   return Json::parse(fmt::format("{:.6g}", std::round(value / ten * digits) / digits * ten));
 }
 
-std::string curve_figure(const StudyView& view, const ConditionCurves& condition, std::size_t number) {
-  Extent x, y;
-  for (const MeanCurve& curve : condition.curves) {
-    for (const statistics::BandPoint& point : curve.band) {
-      x.add(point.time_s);
-      y.add(point.interval ? point.interval->low : point.mean);
-      y.add(point.interval ? point.interval->high : point.mean);
-    }
-  }
-  if (!x.is_known()) return "";
-  Figure plot(Scale(x.low, x.high), Scale(y.low, y.high, y.low > 0), "simulated time [s]",
-              y.low > 0 ? "loss (log scale)" : "loss");
-  for (const MeanCurve& curve : condition.curves) {
-    if (curve.band.empty()) continue;
-    const std::size_t series = series_of_label(view.page.study, curve.label);
-    Dots mean, outline;
-    for (const statistics::BandPoint& point : curve.band) {
-      mean.emplace_back(point.time_s, point.mean);
-      if (point.interval) outline.emplace_back(point.time_s, point.interval->high);
-    }
-    for (auto point = curve.band.rbegin(); point != curve.band.rend(); ++point) {
-      if (point->interval) outline.emplace_back(point->time_s, point->interval->low);
-    }
-    if (!outline.empty()) plot.add_band(series, outline);
-    plot.add_line(series, mean);
-    plot.add_end(series, curve.band.back().mean, curve.label);
-  }
-  const std::string label =
-      condition.label.empty() ? "" : fmt::format("<h3>{}</h3>", escaped(condition.label));
-  return fmt::format("{}<div class=\"curves\" data-condition=\"{}\">{}</div>", label, number,
-                     plot.html("Mean loss of each arm over simulated time, with 95 % intervals"));
-}
-
 Json band_json(const StudyView& view, const MeanCurve& curve, const Axis& along, const Axis& shows) {
   Json x = Json::array(), mean = Json::array(), low = Json::array(), high = Json::array();
   for (const statistics::BandPoint& point : curve.band) {
@@ -98,10 +65,15 @@ Json band_json(const StudyView& view, const MeanCurve& curve, const Axis& along,
 }  // namespace
 
 std::string curve_figures(const StudyView& view) {
+  const Study& study = view.page.study;
   std::string out;
   std::size_t number = 0;
-  for (const ConditionCurves& condition : mean_curves(view.page.study, points_of(view.page.study)))
-    out += curve_figure(view, condition, number++);
+  for (const ConditionCurves& condition : mean_curves(study, points_of(study))) {
+    if (!condition.label.empty()) out += fmt::format("<h3>{}</h3>", escaped(condition.label));
+    const std::string still =
+        number > 0 ? "" : still_picture(plot_of(study, condition, "loss"), "Mean loss of each arm");
+    out += fmt::format("<div class=\"curves\" data-condition=\"{}\">{}</div>", number++, still);
+  }
   return out;
 }
 
@@ -203,54 +175,6 @@ double longest(const Condition& condition) {
   return most > 0 ? 1.04 * most : 1;
 }
 
-// The side of a dot where its name stands, so that it covers no other dot.
-enum class Side { right, left, above, below };
-
-const char* class_of(Side side) {
-  constexpr std::array<const char*, 4> classes{"", " left", " above", " below"};
-  return classes[static_cast<std::size_t>(side)];
-}
-
-// In shares of the width and height of a figure.
-struct Patch {
-  double left, right, low, high;
-  bool meets(const Patch& other) const {
-    return left < other.right && other.left < right && low < other.high && other.low < high;
-  }
-};
-
-Patch mark_at(double x, double y) { return {x - 0.016, x + 0.016, y - 0.04, y + 0.04}; }
-
-Patch name_at(double x, double y, Side side) {
-  constexpr double width = 0.3, half = 0.03, line = 0.07;
-  const double up = side == Side::above ? line : side == Side::below ? -line : 0;
-  const double from = side == Side::left ? x - 0.02 - width : x + 0.02;
-  return {from, from + width, y + up - half, y + up + half};
-}
-
-// For each dot, from top to bottom: the first side where its name covers no dot and no name; if there is
-// none, the right.
-std::vector<Side> sides_of(const Dots& places) {
-  std::vector<Patch> taken;
-  for (const auto& [x, y] : places) taken.push_back(mark_at(x, y));
-  std::vector<std::size_t> order(places.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t i) { return places[i].second; });
-  std::vector<Side> sides(places.size(), Side::right);
-  for (const std::size_t i : order) {
-    const auto name = [&](Side side) { return name_at(places[i].first, places[i].second, side); };
-    for (const Side side : {Side::right, Side::left, Side::below, Side::above}) {
-      const Patch box = name(side);
-      if (box.left < 0 || std::ranges::any_of(taken, [&](const Patch& one) { return one.meets(box); }))
-        continue;
-      sides[i] = side;
-      break;
-    }
-    taken.push_back(name(sides[i]));
-  }
-  return sides;
-}
-
 // The figures of one condition; with many conditions, folded.
 std::string under_title(const StudyView& view, const Condition& condition, std::size_t conditions,
                         const std::string& figure) {
@@ -280,7 +204,8 @@ std::string heat_map(const StudyView& view, const std::string& title, const std:
         continue;
       }
       const Aggregate& one = *found->second;
-      const double share = Scale(extent.first, extent.second, true).share(*mean);
+      const bool is_wide = extent.second > extent.first;
+      const double share = is_wide ? std::log(*mean / extent.first) / std::log(extent.second / extent.first) : 0.5;
       out += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\">{}</td>", 10 + 70 * share,
                          time_html(view, one, "&ge; "));
     }
@@ -299,7 +224,9 @@ std::string time_figures(const StudyView& view) {
     const double most = longest(condition);
     for (const Aggregate* one : condition) figure += time_row(view, *one, most);
     figure += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
-    figure += x_ticks(Scale(0, most)) + "</span><span class=\"what\">s</span></div></div>";
+    for (const double tick : ticks(0, most, 6))
+      figure += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * tick / most, tick);
+    figure += "</span><span class=\"what\">s</span></div></div>";
     out += under_title(view, condition, conditions.size(), figure);
   }
   return out;
@@ -317,32 +244,9 @@ std::string pareto_figures(const StudyView& view) {
                       "<p class=\"hint\">All arms sent the same, within 1 %: only their times differ.</p>");
       continue;
     }
-    const Scale across(0, 1.1 * std::ranges::max(costs, {}, &Cost::time_s).time_s),
-        up(0, 1.15 * std::ranges::max(costs, {}, &Cost::sent_mb).sent_mb);
-    Figure plot(across, up, "mean time [s]", "sent [MB]");
-    Dots shares;
-    for (const Cost& cost : costs) shares.emplace_back(across.share(cost.time_s), up.share(cost.sent_mb));
-    const std::vector<Side> sides = sides_of(shares);
-    for (std::size_t i = 0; i < costs.size(); ++i) {
-      const Aggregate& one = *costs[i].one;
-      const std::string path = view.path_of(one);
-      const std::string accuracy = one.measure("final_accuracy") == nullptr
-                                       ? ""
-                                       : ", " + view.numbers(path + "/final_accuracy/mean",
-                                                             {.scale = 100, .decimals = 1, .unit = " %"});
-      plot.add_at(
-          costs[i].time_s, costs[i].sent_mb,
-          fmt::format(
-              "<span class=\"point {}{} s{}\"><a class=\"mark\" href=\"{}\" title=\"its first run\">{}</a> "
-              "<span class=\"name\">{}{}{}</span></span>",
-              one.pareto ? "front" : "behind", class_of(sides[i]), view.series_of(one.cell->arm) % 8,
-              anchor_of(view, *one.cell, one.cell->runs.front()), letter_of(view.series_of(one.cell->arm)),
-              escaped(arm_label(one.cell->arm)), accuracy, one.pareto ? "" : " (behind)"));
-    }
     out += under_title(view, condition, conditions.size(),
-                       "<div class=\"scatter\">" +
-                           plot.html("Mean time and bytes sent of each arm, with its final accuracy") +
-                           "</div>");
+                       picture(plot_of(view.page.study, costs, ""),
+                               "Mean time and bytes sent of each arm, with its final accuracy"));
   }
   return out;
 }

@@ -22,10 +22,6 @@
 namespace psim::analysis {
 namespace {
 
-constexpr const char study_script[] =
-#include "analysis/page/study.js.inc"
-    ;
-
 std::string header(const StudyView& view) {
   const Study& study = view.page.study;
   return fmt::format(
@@ -167,14 +163,14 @@ std::string study_page(const StudyPage& page) {
       "other colours.";
   std::string body = header(view);
   body += fmt::format("<section id=\"answer\">{}</section>", study_answer(view));
-  body += section("table", "Results",
-                  "Means over seeds. [a, b]: 95 % interval; ±: standard deviation over seeds.",
-                  results_table(view) + definitions_of(view) + remarks_of(view));
   body += section("curves", "How fast each arm learns",
                   fmt::format("{} Lines are means over seeds, bands their 95 % intervals. Along time a "
                               "finished run keeps its last value, and a line ends with the last of its runs.",
                               letters),
                   curve_figures(view) + axes_left_out(view) + updates_note(view));
+  body += section("table", "Results",
+                  "Means over seeds. [a, b]: 95 % interval; ±: standard deviation over seeds.",
+                  results_table(view) + definitions_of(view) + remarks_of(view));
   body += section("times", has_target ? "Time to the target" : "Length of the runs",
                   "A dot is the run of one seed and links to it; the vertical line is the mean, the bar its "
                   "95 % interval.",
@@ -194,8 +190,7 @@ std::string study_page(const StudyPage& page) {
   body += section("made", "How this was made", "", made(view));
   return html_of({.title = (page.study.title.empty() ? page.study.name : page.study.title) + " - psim",
                   .body = body,
-                  .data = {{"curves", curve_data(view)}, {"goal", goal}},
-                  .script = study_script});
+                  .data = {{"kind", "study"}, {"curves", curve_data(view)}, {"goal", goal}}});
 }
 
 namespace {

@@ -28,7 +28,7 @@ std::string remarks_of(const StudyView& view);
 // Explains each arm, and the fields that arms set.
 std::string definitions_of(const StudyView& view);
 
-// Mean curves with bands; scripts show the same along other axes.
+// The places of mean curves with bands.
 std::string curve_figures(const StudyView& view);
 Json curve_data(const StudyView& view);
 // Which axes have no curves, and why.

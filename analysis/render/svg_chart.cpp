@@ -14,6 +14,15 @@
 namespace psim::analysis {
 namespace {
 
+std::string svg_element(double width_mm, double height_mm, const std::string& body,
+                        const std::string& style = "") {
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.2f}mm\" height=\"{1:.2f}mm\" viewBox=\"0 0 "
+      "{0:.2f} {1:.2f}\" font-family=\"'psim Sans', 'DejaVu Sans', Verdana, Arial, sans-serif\" "
+      "font-size=\"{2}\">\n{4}<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{3}</svg>\n",
+      width_mm, height_mm, text_mm, body, style);
+}
+
 struct Range {
   double low = 0, high = 1;
 };
@@ -68,7 +77,7 @@ class Chart {
     ranges_ = ranges_of(plot);
     if (!plot.logarithmic) {
       Range& y = ranges_.y;
-      y.low = std::min(y.low, 0.0);
+      y = {std::min(y.low, 0.0), std::max(y.high, plot.least_top)};
       y.high += 0.05 * (y.high - y.low);
     }
     for (std::size_t i = 0; i < plot.lines.size(); ++i) {
@@ -77,13 +86,15 @@ class Chart {
     place_names();
   }
 
-  std::string document() const {
+  std::string body() const {
     std::string body = axes();
     for (const Line& line : plot_.lines) body += band(line);
     for (std::size_t i = 0; i < plot_.lines.size(); ++i) body += curve(plot_.lines[i], i);
+    return body + spots() + legend();
+  }
+  double height() const {
     const auto rows = static_cast<double>((legend_.size() + in_a_row() - 1) / in_a_row());
-    const double height = bottom_ + 9 + (rows > 0 ? 2 + rows * line_mm : 0);
-    return svg_document(width_, height, body + spots() + legend());
+    return bottom_ + 9 + (rows > 0 ? 2 + rows * line_mm : 0);
   }
 
  private:
@@ -248,7 +259,16 @@ class Chart {
 
 }  // namespace
 
-std::string svg(const Plot& plot, double width_mm) { return Chart(plot, width_mm).document(); }
+std::string svg(const Plot& plot, double width_mm) {
+  const Chart chart(plot, width_mm);
+  return svg_document(width_mm, chart.height(), chart.body());
+}
+
+std::string svg_within_page(const Plot& plot) {
+  constexpr double width_mm = 160;
+  const Chart chart(plot, width_mm);
+  return svg_element(width_mm, chart.height(), chart.body());
+}
 
 namespace {
 
@@ -374,12 +394,11 @@ constexpr std::string_view font =
 
 std::string svg_document(double width_mm, double height_mm, const std::string& body) {
   return fmt::format(
-      "{0}\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{1:.2f}mm\" height=\"{2:.2f}mm\" viewBox=\"0 0 "
-      "{1:.2f} {2:.2f}\" font-family=\"'psim Sans', 'DejaVu Sans', Verdana, Arial, sans-serif\" "
-      "font-size=\"{3}\">\n<style>@font-face{{font-family:'psim "
-      "Sans';src:url(data:font/ttf;base64,{5})}}</style>\n<rect width=\"100%\" height=\"100%\" "
-      "fill=\"#fff\"/>\n{4}</svg>\n",
-      svg_mark, width_mm, height_mm, text_mm, body, font);
+      "{}\n{}", svg_mark,
+      svg_element(width_mm, height_mm, body,
+                  fmt::format("<style>@font-face{{font-family:'psim "
+                              "Sans';src:url(data:font/ttf;base64,{})}}</style>\n",
+                              font)));
 }
 
 std::vector<double> ticks(double low, double high, int count) {

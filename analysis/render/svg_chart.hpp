@@ -39,10 +39,13 @@ struct Plot {
   std::vector<Spot> spots = {};  // if not empty, both axes begin at 0
   bool logarithmic = false;      // the y axis; all values above 0
   bool logarithmic_x = false;    // the x axis; all values above 0
+  double least_top = 0;          // the y axis reaches this value at least
 };
 
 // An SVG document of this width. Text stays text, in a sans-serif font.
 std::string svg(const Plot& plot, double width_mm);
+// The same as an element of an HTML page.
+std::string svg_within_page(const Plot& plot);
 
 // Names beside marks, so that none covers another.
 

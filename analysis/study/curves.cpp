@@ -156,4 +156,35 @@ std::string loss_chart(const Study& study, const ChartSize& size) {
   return out;
 }
 
+namespace {
+
+Line line_of(const Study& study, const MeanCurve& curve, double scale) {
+  Line line{.name = curve.label, .points = {}, .arm = series_of_label(study, curve.label)};
+  if (curve.diverged > 0) line.name += fmt::format(" ({} of {} diverged)", curve.diverged, curve.runs);
+  for (const statistics::BandPoint& point : curve.band) {
+    line.points.emplace_back(point.time_s, scale * point.mean);
+    if (point.interval)
+      line.band.push_back({point.time_s, scale * point.interval->low, scale * point.interval->high});
+  }
+  return line;
+}
+
+bool is_above_0(const Line& line) {
+  return std::ranges::all_of(line.points, [](const auto& point) { return point.second > 0; }) &&
+         std::ranges::all_of(line.band, [](const BandPart& part) { return part.low > 0; });
+}
+
+}  // namespace
+
+Plot plot_of(const Study& study, const ConditionCurves& condition, std::string_view shows) {
+  const bool is_loss = shows == "loss";
+  Plot plot{.title = condition.label, .x_label = "simulated time [s]", .y_label = "accuracy [%]"};
+  for (const MeanCurve& curve : condition.curves) {
+    if (!curve.band.empty()) plot.lines.push_back(line_of(study, curve, is_loss ? 1 : 100));
+  }
+  plot.logarithmic = is_loss && std::ranges::all_of(plot.lines, is_above_0);
+  if (is_loss) plot.y_label = plot.logarithmic ? "loss (log scale)" : "loss";
+  return plot;
+}
+
 }  // namespace psim::analysis

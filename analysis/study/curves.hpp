@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/statistics/sample.hpp"
 #include "analysis/study/study.hpp"
 
@@ -36,5 +38,8 @@ MeanCurve mean_curve(const Cell& cell, std::size_t points, const CurveAxes& axes
 // run keeps its last value; along another axis it ends with the first. A curve also ends where a run
 // diverges.
 std::vector<ConditionCurves> mean_curves(const Study& study, std::size_t points, const CurveAxes& axes = {});
+
+// The curves that have a band, over simulated time. `shows`: loss or accuracy.
+Plot plot_of(const Study& study, const ConditionCurves& condition, std::string_view shows);
 
 }  // namespace psim::analysis

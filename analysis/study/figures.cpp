@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace psim::analysis {
 
@@ -44,6 +45,24 @@ bool sent_alike(const std::vector<Cost>& costs) {
   constexpr double alike = 1.01;
   const auto [low, high] = std::ranges::minmax(costs, {}, &Cost::sent_mb);
   return high.sent_mb <= alike * low.sent_mb;
+}
+
+Plot plot_of(const Study& study, const std::vector<Cost>& costs, const std::string& title) {
+  Plot plot{.title = title, .x_label = "mean time [s]", .y_label = "sent [MB]"};
+  for (const Cost& cost : costs) {
+    std::string name = arm_label(cost.one->cell->arm);
+    if (const Statistic* accuracy = cost.one->measure("final_accuracy"); accuracy != nullptr)
+      name += fmt::format(", {:.1f} %", 100 * accuracy->mean);
+    if (!cost.one->pareto) name += " (behind)";
+    const std::size_t series = series_of_arm(study, cost.one->cell->arm);
+    plot.spots.push_back({.name = std::move(name),
+                          .letter = letter_of(series),
+                          .x = cost.time_s,
+                          .y = cost.sent_mb,
+                          .arm = series,
+                          .is_filled = cost.one->pareto});
+  }
+  return plot;
 }
 
 void add_once(std::vector<std::string>& all, const std::string& one) {

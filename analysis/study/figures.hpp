@@ -32,6 +32,8 @@ struct Cost {
 std::vector<Cost> costs_of(const ConditionAggregates& condition);
 // Whether all arms sent the same bytes within 1 %, so that only their times differ.
 bool sent_alike(const std::vector<Cost>& costs);
+// Time and traffic of each arm, with its final accuracy.
+Plot plot_of(const Study& study, const std::vector<Cost>& costs, const std::string& title);
 
 // The names of arms and conditions.
 

@@ -15,12 +15,9 @@
 namespace psim::calibrate {
 namespace {
 
-using analysis::Dots;
 using analysis::escaped;
-using analysis::Extent;
-using analysis::Figure;
 using analysis::Numbers;
-using analysis::Scale;
+using Dots = std::vector<std::pair<double, double>>;
 
 // Lines of the same two series in every figure.
 constexpr std::size_t measured_series = 0, simulated_series = 1;
@@ -32,18 +29,13 @@ struct TwoLines {
 };
 
 std::string figure(const TwoLines& lines) {
-  Extent x, y;
-  y.add(0);
-  y.add(lines.y_most);
-  for (const Dots* dots : {&lines.measured, &lines.simulated}) {
-    for (const auto& [at, value] : *dots) x.add(at), y.add(value);
-  }
-  Figure figure(Scale(x.low, x.high), Scale(y.low, 1.05 * y.high), lines.x_name, lines.y_name);
-  figure.add_line(measured_series, lines.measured);
-  figure.add_end(measured_series, lines.measured.back().second, "measured");
-  figure.add_line(simulated_series, lines.simulated);
-  figure.add_end(simulated_series, lines.simulated.back().second, "simulated");
-  return figure.html(lines.about);
+  return analysis::picture({.title = "",
+                            .x_label = lines.x_name,
+                            .y_label = lines.y_name,
+                            .lines = {{.name = "measured", .points = lines.measured, .arm = measured_series},
+                                      {.name = "simulated", .points = lines.simulated, .arm = simulated_series}},
+                            .least_top = lines.y_most},
+                           lines.about);
 }
 
 Dots quantiles(const std::vector<double>& values) {
@@ -79,13 +71,12 @@ std::vector<double> imbalances(const std::vector<StepTimes>& all) {
 std::string figure_of_runs(const std::vector<Compared>& judged) {
   double most = 0;
   for (const Compared& one : judged) most = std::max({most, one.measured, one.simulated});
-  const Scale scale(0, 1.05 * most);
-  Figure figure(scale, scale, "measured step [s]", "simulated step [s]");
-  figure.add_line(measured_series, {{0, 0}, {most, most}});
+  analysis::Plot plot{.title = "", .x_label = "measured step [s]", .y_label = "simulated step [s]"};
+  plot.lines.push_back({.name = "", .points = {{0, 0}, {most, most}}, .arm = measured_series});
   for (const Compared& one : judged)
-    figure.add_at(one.measured, one.simulated,
-                  fmt::format("<span class=\"point s1\" title=\"{}\">&#9679;</span>", escaped(one.name)));
-  return figure.html("measured and simulated mean steps of the held-out runs");
+    plot.spots.push_back(
+        {.name = one.name, .letter = "", .x = one.measured, .y = one.simulated, .arm = simulated_series});
+  return analysis::picture(plot, "measured and simulated mean steps of the held-out runs");
 }
 
 std::string figures(const Calibration& calibration) {
@@ -197,7 +188,7 @@ std::string calibration_page(const Calibration& calibration, const Request& requ
       "<h1>Calibration</h1>" + warnings_section(calibration) + verdict_section(calibration, numbers) +
       (figures_html.empty() ? "" : analysis::section("figures", "Measured and simulated", "", figures_html)) +
       values_section(calibration, numbers) + notes_section(calibration);
-  return analysis::html_of({.title = "psim: calibration", .body = body, .data = json, .script = ""});
+  return analysis::html_of({.title = "psim: calibration", .body = body, .data = json});
 }
 
 namespace {
