@@ -100,7 +100,10 @@ bool bears_page_mark(const fs::path& path) {
   return head_of(path, head).find(page_mark) != std::string::npos;
 }
 
-bool is_page(const fs::path& path) { return path.filename() == page_name && bears_page_mark(path); }
+bool is_page(const fs::path& path) {
+  const fs::path name = path.filename();
+  return (name == page_name || name == show_name) && bears_page_mark(path);
+}
 
 bool names_process(std::string_view text) {
   char host[256] = "";

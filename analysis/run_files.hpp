@@ -16,7 +16,7 @@ namespace psim::analysis {
 
 // A page of `psim report` may stand next to the files of a run or a study. It begins with a mark: a file of
 // this name without the mark is foreign.
-inline constexpr std::string_view page_name = "report.html";
+inline constexpr std::string_view page_name = "report.html", show_name = "show.html";
 inline constexpr std::string_view page_mark = R"(<meta name="generator" content="psim report">)";
 bool bears_page_mark(const std::filesystem::path& path);
 bool is_page(const std::filesystem::path& path);  // also checks the name

@@ -23,6 +23,19 @@ function rounded(value) {
   return Math.abs(value) >= 1e5 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));
 }
 
+// "workers 0-7" for names like "worker 3", in order; other names one by one.
+function namesOf(names) {
+  const [role] = names[0].split(" ");
+  const numbers = names.map((name) => (name.startsWith(role + " ") ? Number(name.slice(role.length + 1)) : NaN));
+  if (names.length < 2 || numbers.some(Number.isNaN)) return names.join(", ");
+  const ranges = [];
+  for (const n of numbers) {
+    if (ranges.length && ranges.at(-1)[1] === n - 1) ranges.at(-1)[1] = n;
+    else ranges.push([n, n]);
+  }
+  return `${role}s ${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(", ")}`;
+}
+
 // Radio buttons; `change` gets the chosen value.
 function choice(name, title, options, chosen, change) {
   const set = element("fieldset", {}, element("legend", {}, title));
@@ -68,7 +81,7 @@ function within([begin, end], [low, high]) {
 }
 
 // The list of the page's sections, after its header.
-const shortNames = { lanes: "time line", "no-timeline": "time line", training: "learning", staleness: "staleness", waits: "who held up whom", path: "critical path", workers: "workers", recoveries: "recoveries", traffic: "traffic", made: "how it was made",
+const shortNames = { steps: "step by step", lanes: "time line", "no-timeline": "time line", training: "learning", staleness: "staleness", waits: "who held up whom", path: "critical path", workers: "workers", recoveries: "recoveries", traffic: "traffic", made: "how it was made",
   table: "results", curves: "curves", times: "times", waiting: "workers", pareto: "bytes", map: "conditions", "all-runs": "every run" };
 {
   const listed = [...document.querySelectorAll("main > section[id]")].filter((one) => shortNames[one.id] && one.querySelector("h2")), header = document.querySelector("main > header");

@@ -136,7 +136,8 @@ constexpr const char* play_body =
 std::string play_page(const Json& data) {
   Json all = data;
   all["kind"] = "play";
-  return html_of({.title = "Playground - psim", .body = play_body, .data = all, .asks = !data.contains("results")});
+  return html_of(
+      {.title = "Playground - psim", .body = play_body, .data = all, .asks = !data.contains("results")});
 }
 
 }  // namespace psim::analysis

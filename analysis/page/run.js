@@ -47,19 +47,6 @@ if (data.kind === "run") {
     chart(host, { curves: [curve(0, "applied pushes", points)], xName: "staleness [updates]", yName: "applied pushes", steps: true });
   }
 
-  // "workers 0-7" for names like "worker 3", in order; other names one by one.
-  function namesOf(names) {
-    const [role] = names[0].split(" ");
-    const numbers = names.map((name) => (name.startsWith(role + " ") ? Number(name.slice(role.length + 1)) : NaN));
-    if (names.length < 2 || numbers.some(Number.isNaN)) return names.join(", ");
-    const ranges = [];
-    for (const n of numbers) {
-      if (ranges.length && ranges.at(-1)[1] === n - 1) ranges.at(-1)[1] = n;
-      else ranges.push([n, n]);
-    }
-    return `${role}s ${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(", ")}`;
-  }
-
   // Joins similar lines into one: the mean of their nodes, with a band from the smallest to the largest.
   function bundled(lines) {
     const peak = Math.max(...lines.flatMap(([, points]) => points.map((p) => p[1])));
@@ -111,6 +98,8 @@ if (data.kind === "run") {
     line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
     line.openAt(4);  // charts first show the whole run
     line.onView(follow);
+    const steps = document.getElementById("show");
+    if (steps && data.show) window.show = new Show(steps, data.show, line);
     window.timeLine = line;
   }
 }

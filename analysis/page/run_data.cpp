@@ -64,25 +64,6 @@ Json lane_json(const Lane& lane, const std::vector<Span>& spans) {
       {"node", lane.node}, {"name", lane.name}, {"pieces", std::move(pieces)}, {"marks", std::move(marks)}};
 }
 
-// All names once; then pieces as numbers: node, kind, begin, length, to (-1: none).
-Json path_json(const Json& path) {
-  std::map<std::string, std::size_t> names;
-  Json listed = Json::array(), pieces = Json::array();
-  const auto number_of = [&](const Json& piece, const char* key) {
-    if (!piece.contains(key) || !piece[key].is_string()) return std::int64_t{-1};
-    const auto [at, is_new] = names.try_emplace(piece[key].get<std::string>(), names.size());
-    if (is_new) listed.push_back(at->first);
-    return static_cast<std::int64_t>(at->second);
-  };
-  for (const Json& piece : path) {
-    const std::int64_t begin = whole_nanoseconds(piece["begin_s"]), end = whole_nanoseconds(piece["end_s"]);
-    for (const std::int64_t value :
-         {number_of(piece, "node"), number_of(piece, "kind"), begin, end - begin, number_of(piece, "to")})
-      pieces.push_back(value);
-  }
-  return {{"names", listed}, {"pieces", pieces}};
-}
-
 // Messages, staleness, clocks and traffic, from the events.
 class Reader {
  public:
@@ -221,6 +202,25 @@ class Reader {
 
 }  // namespace
 
+// All names once; then pieces as numbers: node, kind, begin, length, to (-1: none).
+Json path_json(const Json& path) {
+  std::map<std::string, std::size_t> names;
+  Json listed = Json::array(), pieces = Json::array();
+  const auto number_of = [&](const Json& piece, const char* key) {
+    if (!piece.contains(key) || !piece[key].is_string()) return std::int64_t{-1};
+    const auto [at, is_new] = names.try_emplace(piece[key].get<std::string>(), names.size());
+    if (is_new) listed.push_back(at->first);
+    return static_cast<std::int64_t>(at->second);
+  };
+  for (const Json& piece : path) {
+    const std::int64_t begin = whole_nanoseconds(piece["begin_s"]), end = whole_nanoseconds(piece["end_s"]);
+    for (const std::int64_t value :
+         {number_of(piece, "node"), number_of(piece, "kind"), begin, end - begin, number_of(piece, "to")})
+      pieces.push_back(value);
+  }
+  return {{"names", listed}, {"pieces", pieces}};
+}
+
 Json timeline_json(const Timeline& timeline) {
   Json lanes = Json::array(), shades = Json::array();
   double least = 0;
@@ -288,7 +288,10 @@ Json run_data(const RunView& view) {
               {"dates", Json::array()}};
   for (const auto& [at, name] : dates_of(view.page.summary)) out["dates"].push_back({at, name});
   if (view.page.timeline != nullptr) out["timeline"] = timeline_json(*view.page.timeline);
-  if (view.page.record != nullptr && view.page.timeline != nullptr) out["events"] = Reader(view.page).json();
+  if (view.page.record != nullptr && view.page.timeline != nullptr) {
+    out["events"] = Reader(view.page).json();
+    out["show"] = show_json(*view.page.record, *view.page.timeline);
+  }
   if (view.page.why.contains("path")) out["path"] = path_json(view.page.why["path"]);
   return out;
 }

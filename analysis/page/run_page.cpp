@@ -268,6 +268,7 @@ Json run_document(const RunPage& page) {
 std::string run_page(const RunPage& page) {
   const RunView view{.page = page, .numbers = Numbers(page.summary)};
   std::string body = header(view) + fmt::format("<section id=\"answer\">{}</section>", run_answer(view));
+  if (page.timeline != nullptr) body += section("steps", "Step by step", "", "<div id=\"show\"></div>");
   body += page.timeline == nullptr ? section("no-timeline", "What every node did when", "", no_events(view))
                                    : section("lanes", waiting_heading(view), lane_keys(*page.timeline),
                                              happenings(*page.timeline) + "<div id=\"timeline\"></div>");
@@ -291,9 +292,23 @@ std::string run_page(const RunPage& page) {
                               view.numbers("/bytes_sent"_summary, as_megabytes)),
                   "", traffic_table(view));
   body += section("made", "How this was made", "", made(view));
-  return html_of({.title = name_of_run(page.summary) + " - psim",
-                  .body = body,
-                  .data = run_data(view)});
+  return html_of({.title = name_of_run(page.summary) + " - psim", .body = body, .data = run_data(view)});
+}
+
+std::string show_page(const RunPage& page, std::optional<double> at) {
+  const RunView view{.page = page, .numbers = Numbers(page.summary)};
+  Json data{{"kind", "run"},
+            {"end", page.summary["sim_time_s"]},
+            {"curve", Json::array()},
+            {"timeline", timeline_json(*page.timeline)},
+            {"show", show_json(*page.record, *page.timeline)},
+            {"path", path_json(page.why["path"])}};
+  if (at) data["timeline"]["opens"] = {*at, std::min(page.timeline->end, *at + page.timeline->end / 20)};
+  return html_of({.title = name_of_run(page.summary) + ", step by step - psim",
+                  .body = header(view) + section("steps", "Step by step", "", "<div id=\"show\"></div>") +
+                          section("lanes", waiting_heading(view), lane_keys(*page.timeline),
+                                  "<div id=\"timeline\"></div>"),
+                  .data = data});
 }
 
 }  // namespace psim::analysis

@@ -58,8 +58,15 @@ struct TrafficBins {
 // `step`: the mean length of a step in seconds, or 0.
 TrafficBins traffic_bins(double end, double step);
 
+// The critical path for the scripts of the page.
+Json path_json(const Json& path);
+
 // The time line for the scripts of the page.
 Json timeline_json(const Timeline& timeline);
+
+// The events for the step-through (docs/report.md); null: the run has too many nodes. Of too many events,
+// those around the first fault, or the first ones.
+Json show_json(const RunRecord& record, const Timeline& timeline);
 
 // All data for the scripts of the page.
 Json run_data(const RunView& view);

@@ -205,7 +205,8 @@ std::string heat_map(const StudyView& view, const std::string& title, const std:
       }
       const Aggregate& one = *found->second;
       const bool is_wide = extent.second > extent.first;
-      const double share = is_wide ? std::log(*mean / extent.first) / std::log(extent.second / extent.first) : 0.5;
+      const double share =
+          is_wide ? std::log(*mean / extent.first) / std::log(extent.second / extent.first) : 0.5;
       out += fmt::format("<td class=\"number\" style=\"--heat:{:.0f}%\">{}</td>", 10 + 70 * share,
                          time_html(view, one, "&ge; "));
     }
@@ -225,7 +226,8 @@ std::string time_figures(const StudyView& view) {
     for (const Aggregate* one : condition) figure += time_row(view, *one, most);
     figure += "<div class=\"strip axis\"><span class=\"who\"></span><span class=\"track\">";
     for (const double tick : ticks(0, most, 6))
-      figure += fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * tick / most, tick);
+      figure +=
+          fmt::format("<span class=\"xtick\" style=\"left:{:.2f}%\">{:.4g}</span>", 100 * tick / most, tick);
     figure += "</span><span class=\"what\">s</span></div></div>";
     out += under_title(view, condition, conditions.size(), figure);
   }

@@ -136,6 +136,14 @@ class TimeLine {
     if (last >= 3 * clocks && ends.length) this.show([0, Math.max(...ends)]);
   }
 
+  // A line at a date; moves the window if the date is outside.
+  mark(date) {
+    this.marked = date;
+    const [begin, end] = this.view;
+    if (date < begin || date > end) this.show([date - (end - begin) / 8, date + (7 * (end - begin)) / 8]);
+    else this.draw();
+  }
+
   zoom(factor, at = (this.view[0] + this.view[1]) / 2) {
     this.show([at - (at - this.view[0]) * factor, at + (this.view[1] - at) * factor]);
   }

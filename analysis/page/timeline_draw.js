@@ -23,6 +23,10 @@ function drawTimeLine(line) {
   drawArrows(g, line, style);
   drawMarks(g, line, style);
   drawChosen(g, line, style);
+  if (line.marked !== undefined) {
+    g.fillStyle = style.accent;
+    g.fillRect(line.xOf(line.marked) - 1, topMargin - 6, 2, line.height);
+  }
   g.restore();
 }
 

@@ -393,12 +393,11 @@ constexpr std::string_view font =
     ;
 
 std::string svg_document(double width_mm, double height_mm, const std::string& body) {
-  return fmt::format(
-      "{}\n{}", svg_mark,
-      svg_element(width_mm, height_mm, body,
-                  fmt::format("<style>@font-face{{font-family:'psim "
-                              "Sans';src:url(data:font/ttf;base64,{})}}</style>\n",
-                              font)));
+  return fmt::format("{}\n{}", svg_mark,
+                     svg_element(width_mm, height_mm, body,
+                                 fmt::format("<style>@font-face{{font-family:'psim "
+                                             "Sans';src:url(data:font/ttf;base64,{})}}</style>\n",
+                                             font)));
 }
 
 std::vector<double> ticks(double low, double high, int count) {

@@ -29,13 +29,14 @@ struct TwoLines {
 };
 
 std::string figure(const TwoLines& lines) {
-  return analysis::picture({.title = "",
-                            .x_label = lines.x_name,
-                            .y_label = lines.y_name,
-                            .lines = {{.name = "measured", .points = lines.measured, .arm = measured_series},
-                                      {.name = "simulated", .points = lines.simulated, .arm = simulated_series}},
-                            .least_top = lines.y_most},
-                           lines.about);
+  return analysis::picture(
+      {.title = "",
+       .x_label = lines.x_name,
+       .y_label = lines.y_name,
+       .lines = {{.name = "measured", .points = lines.measured, .arm = measured_series},
+                 {.name = "simulated", .points = lines.simulated, .arm = simulated_series}},
+       .least_top = lines.y_most},
+      lines.about);
 }
 
 Dots quantiles(const std::vector<double>& values) {

@@ -9,7 +9,9 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import sys
+import xml.etree.ElementTree
 
 from browser import Browser
 
@@ -104,6 +106,58 @@ def check_arrows(browser):
         check((lost > 0) == ("cross" in text), f"{lost} lost messages, and the page says: {text}")
 
 
+def state_at(database, at, first):
+    """What the boxes of the step-through say after all events until a date, straight from the tables of run.db."""
+    one = lambda sql: dict(database.execute(sql, {"at": at, "first": first}).fetchall())
+    return {
+        "flying": one("""SELECT sent.number, 1 FROM sent LEFT JOIN received ON received.message = sent.number LEFT JOIN lost
+            ON lost.message = sent.number WHERE sent.number >= :first AND sent.at_s <= :at AND min(ifnull(received.at_s, 1e9), ifnull(lost.at_s, 1e9)) > :at"""),
+        "version": one("""SELECT node || '/' || shard, max(version) FROM (SELECT node, shard, version FROM model_update WHERE at_s <= :at
+            UNION ALL SELECT node, shard, version FROM promotion WHERE at_s <= :at) WHERE shard IS NOT NULL GROUP BY 1"""),
+        "clock": one("SELECT node, clock FROM (SELECT node, clock, max(number) FROM computation WHERE phase = 'begun' AND at_s <= :at GROUP BY node)"),
+        "view": database.execute("SELECT max(view) FROM view_change WHERE at_s <= ?", (at,)).fetchone()[0]}
+
+
+def check_show(browser, run):
+    """The step-through shows what run.db holds, also in the middle of a run and backwards; its keys and its pictures work."""
+    if not browser.run("'show' in window"):
+        return
+    database = sqlite3.connect(os.path.join(run, "run.db"))
+    begin, end, first = browser.run("[show.begin, show.end, show.messages[0].number]")
+    for share in (0, 0.9, 0.1, 0.35, 0.351, 0.7, 0.2):
+        at = round(begin + share * (end - begin), 6) + 1e-7
+        browser.run(f"show.seek({at})")
+        shown = browser.run("""({flying: show.flying().map((m) => m.number), clock: show.state.nodes.map((n) => n.clock), view: show.state.view,
+            version: [...show.state.shards.values()].filter((s) => s.version && s.role !== 'replica').map((s) => [s.node + '/' + s.shard, s.version])})""")
+        true = state_at(database, at, first)
+        check(set(shown["flying"]) == set(true["flying"]),
+              f"at {at} s {len(shown['flying'])} messages are shown on their way, not {len(true['flying'])}")
+        for node, clock in true["clock"].items():
+            check(shown["clock"][node] == clock, f"at {at} s node {node} is shown in clock {shown['clock'][node]}, not {clock}")
+        check(share > 0 or dict(shown["version"]) == true["version"], f"the step-through begins with versions {shown['version']}, not {true['version']}")
+        for shard, version in shown["version"]:
+            check(true["version"].get(shard) == version, f"at {at} s {shard} is shown with version {version}, not {true['version'].get(shard)}")
+        check(shown["view"] == true["view"], f"at {at} s view {shown['view']} is shown, not {true['view']}")
+    texts = browser.run("show.events.map((one) => eventText(one, show.show))")
+    check(not any("undefined" in text or "NaN" in text or "a node" in text for text in texts), "an event has no words")
+    for key in "uwfp":
+        browser.run("show.seek(show.begin)")
+        browser.run("show.canvas.focus()")
+        browser.key(key)
+        check(browser.run("show.last >= 0 && !!show.now.textContent"), f"{key} shows nothing")
+    number = browser.run("show.events[show.last].number")
+    check(browser.run("location.hash") == f"#event={number}", "the address does not hold the event")
+    browser.run("show.step(1)")
+    check(browser.run("show.events[show.last].number") > number, "the next event is not later")
+    browser.run("show.step(-1)")
+    check(browser.run("show.events[show.last].number") == number, "the event before is not the one before")
+    for picture in ("frameOf", "filmOf"):
+        xml.etree.ElementTree.fromstring(browser.run(f"{picture}(show)"))
+    browser.run("show.toggle(); new Promise((r) => setTimeout(r, 300))")
+    check(browser.run("show.playing && show.at") > 0, "it does not play")
+    browser.run("show.stop()")
+
+
 def check_shape(browser, where):
     check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
           f"{where}: the page is wider than the window")
@@ -147,6 +201,7 @@ def main(page, document, pictures):
         numbers = check_numbers(browser, values)
         press_keys(browser)
         check_arrows(browser)
+        check_show(browser, os.path.dirname(document))
         pressed = press_everything(browser)
         check(pressed > 0, f"only {pressed} controls")
         browser.picture(f"{pictures}-pressed.png")

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/run_files.hpp"
 #include "analysis/study/study.hpp"
 #include "sim/apps/cli/command.hpp"
 #include "sim/study/folder.hpp"
@@ -53,7 +54,8 @@ std::string recipe(const study::Plan& plan, const Command& command, const StudyC
 
 // The file of a page: `out`, or report.html in `dir`. Throws Refused if it exists and is not a page of psim
 // report.
-fs::path page_target(const fs::path& dir, const std::string& out);
+fs::path page_target(const fs::path& dir, const std::string& out,
+                     std::string_view name = analysis::page_name);
 
 // Writes the page of a study, and prints its path.
 void write_study_page(const study::StudyFolder& folder, const analysis::Study& study,

@@ -18,6 +18,7 @@ namespace {
 struct PageOf {
   std::string name, out;
   bool json = false, sliders = false;
+  std::optional<double> at = {};
 };
 
 const Subcommand understand_table[] = {
@@ -40,6 +41,14 @@ const Subcommand understand_table[] = {
           option(app, "--sliders", a.sliders)->needs("--out")->excludes("--json");
         },
         [](const PageOf& a) { return a.sliders ? sliders(a.name, a.out) : report(a.name, a.out, a.json); }),
+    command<PageOf>(
+        "show",
+        [](CLI::App* app, PageOf& a) {
+          option(app, "run", a.name)->required();
+          option(app, "-o,--out", a.out)->check(not_empty("file"));
+          option(app, "--at", a.at)->transform(duration());
+        },
+        [](const PageOf& a) { return show(a.name, a.out, a.at); }),
 };
 
 }  // namespace

@@ -25,6 +25,8 @@ int why(const WhyCommand& command);
 // Writes an HTML page of the run or study `name` to `out`, or else into its folder. `json`: instead prints
 // the data of a run's page to stdout.
 int report(const std::string& name, const std::string& out, bool json);
+// Writes a page on which the run's events play step by step. `at`: the date at which it opens.
+int show(const std::string& name, const std::string& out, std::optional<double> at);
 // Writes a page with a slider for each axis of the study `name` to `out`.
 int sliders(const std::string& name, const std::string& out);
 // The folder of a finished run: a path, or a name on the shelf of runs.

@@ -268,7 +268,7 @@ TEST_CASE("arms have the colours of the page, in every condition", "[export]") {
   const StudyPictures made = charts(s);
   CHECK(picture(made, "times-2.svg").find("fill=\"#d55e00\"") != std::string::npos);
   CHECK(picture(made, "times-2.svg").find("fill=\"#0072b2\"") == std::string::npos);
-  const std::string css = html_of({.title = "", .body = "", .data = {}, .script = ""});
+  const std::string css = html_of({.title = "", .body = "", .data = {}});
   for (std::size_t i = 0; i < std::size(arm_colours); ++i) {
     const std::string variable = fmt::format("--s{}: ", i);
     CHECK(css.substr(css.find(variable) + variable.size(), 7) == arm_colours[i]);

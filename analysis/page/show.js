@@ -1,0 +1,455 @@
+// The step-through: nodes as boxes, messages that travel between them, and the state of each node, event by event.
+"use strict";
+
+class Show {
+  constructor(host, show, line) {
+    this.show = show;
+    this.line = line;
+    this.events = shownEvents(show);
+    this.messages = this.events.filter((one) => one.what === "sent");
+    this.begin = this.events.find((one) => one.what === "begun" && one.bytes === 0)?.at ?? this.events[0].at;
+    this.begin = Math.max(this.begin, line && line.timeline.opens ? line.timeline.opens[0] : 0, this.firstWindow());
+    this.end = Math.min(this.events.at(-1).at, line ? line.timeline.end : Infinity);
+    this.unit = this.stepSeconds() / 6;  // simulated seconds in a second, at speed 1
+    this.speed = 1;
+    this.follows = null;
+    this.places = placesOf(show);
+    this.canvas = element("canvas", { role: "application", "aria-label": "The cluster. Space plays and stops, right and left go to the next and the previous event, u to the next update, w to the next end of a wait, f to the next fault." });
+    this.canvas.tabIndex = 0;
+    this.now = element("p", { class: "event" });
+    this.said = element("p", { class: "unseen", role: "status" });
+    this.why = element("p", { class: "hint why" });
+    this.chips = element("div", { class: "chips" });
+    host.replaceChildren(this.controls(), this.canvas, this.now, this.why, this.chips, this.said);
+    this.listen();
+    new ResizeObserver(() => this.resize()).observe(host);
+    this.resize();
+    const linked = this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
+    if (linked) this.goTo(linked.index);
+    else this.seek(this.begin);
+  }
+
+  // Events that only tell the state before the window come first, at dates long before the others.
+  firstWindow() {
+    const more = this.show.all - this.events.length;
+    return more > 0 && this.messages.length ? this.messages[0].at : 0;
+  }
+
+  // The usual time from the begin of a worker's step to the begin of its next one.
+  stepSeconds() {
+    const last = new Map(), gaps = [];
+    for (const { what, node, at } of this.events) {
+      if (what !== "begun") continue;
+      if (last.has(node) && at > last.get(node)) gaps.push(at - last.get(node));
+      last.set(node, at);
+    }
+    gaps.sort((a, b) => a - b);
+    return gaps.length ? gaps[gaps.length >> 1] : (this.end - this.begin) / 20 || 1;
+  }
+
+  controls() {
+    const button = (text, label, act) => {
+      const made = element("button", { type: "button", "aria-label": label, title: label }, text);
+      made.addEventListener("click", act);
+      return made;
+    };
+    this.playButton = button("\u25b6 play", "play or stop (space)", () => this.toggle());
+    this.slider = element("input", { type: "range", min: 0, max: 1000, value: 0, class: "date", "aria-label": "date" });
+    this.slider.addEventListener("input", () => this.seek(this.begin + (this.slider.value / 1000) * (this.end - this.begin)));
+    const speed = element("select", { "aria-label": "speed" }, ...[0.1, 0.25, 0.5, 1, 2, 4, 10].map((one) => element("option", { value: one }, `${one}\u00d7`)));
+    speed.value = 1;
+    speed.addEventListener("change", () => { this.speed = Number(speed.value); });
+    this.date = element("span", { class: "hint date" });
+    const left = this.show.all - this.events.length;
+    return element("div", { class: "controls" }, this.playButton, button("\u2190", "previous event (left)", () => this.step(-1)), button("\u2192", "next event (right)", () => this.step(1)),
+      element("span", { class: "hint" }, "next"), button("update", "next update (u)", () => this.jump("u")), button("wait", "next end of a wait (w)", () => this.jump("w")), button("fault", "next fault (f)", () => this.jump("f")),
+      button("push", "follow the next push from the gradient to the weights (p)", () => this.jump("p")), speed, this.slider, this.date,
+      button("save picture", "save this view as SVG", () => saved("psim.svg", frameOf(this))), button("save film", "save the next step as an animated SVG", () => saved("psim-film.svg", filmOf(this))),
+      element("span", { class: "hint" }, "Space plays; the arrow keys, u, w, f and p go on; a click on a message follows it."), ...(left > 0 ? [element("span", { class: "hint" }, `${this.events.length.toLocaleString("en")} of ${this.show.all.toLocaleString("en")} events, from ${rounded(this.begin)} to ${rounded(this.end)} s.`)] : []));
+  }
+
+  listen() {
+    const jumps = ["u", "w", "f", "p"];
+    this.canvas.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const acts = { " ": () => this.toggle(), ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), Home: () => this.seek(this.begin) };
+      const act = acts[event.key] || (jumps.includes(event.key) ? () => this.jump(event.key) : null);
+      if (!act) return;
+      event.preventDefault();
+      act();
+    });
+    this.canvas.addEventListener("click", (event) => {
+      const near = this.flying().map((one) => [one, Math.hypot(...this.placeOf(one).map((v, i) => v - [event.offsetX, event.offsetY][i]))]).filter(([, far]) => far < 18).sort((a, b) => a[1] - b[1]);
+      if (near.length) this.follow(near[0][0]);
+    });
+    addEventListener("hashchange", () => {
+      const number = Number((/^#event=(\d+)$/.exec(location.hash) || [])[1]), found = this.events.find((one) => one.number === number);
+      if (found && found.index !== this.last) this.goTo(found.index);
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
+  }
+
+  toggle() {
+    this.playing = !this.playing;
+    this.playButton.textContent = this.playing ? "\u25a0 stop" : "\u25b6 play";
+    if (!this.playing) return this.settle();
+    if (this.at >= this.end) this.seek(this.begin);
+    let before = performance.now();
+    const frame = (now) => {
+      if (!this.playing) return;
+      this.moveTo(Math.min(this.end, this.at + ((now - before) / 1000) * this.unit * this.speed));
+      before = now;
+      if (this.at >= this.end) this.toggle();
+      else requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  stop() {
+    if (this.playing) this.toggle();
+  }
+
+  // The date, with all events until then.
+  moveTo(at) {
+    if (this.state === undefined || at < this.at) [this.state, this.last] = [startState(this.show), -1];
+    this.at = at;
+    while (this.last + 1 < this.events.length && this.events[this.last + 1].at <= at) apply(this.state, this.events[++this.last]);
+    this.slider.value = Math.round((1000 * (at - this.begin)) / (this.end - this.begin || 1));
+    this.date.textContent = `${at.toFixed(Math.max(0, 5 - Math.floor(Math.log10(this.stepSeconds2 || (this.stepSeconds2 = this.stepSeconds())) + 3)))} s`;
+    if (this.line) this.line.mark(at);
+    this.draw();
+  }
+
+  seek(at) {
+    this.stop();
+    this.moveTo(Math.min(this.end, Math.max(this.begin, at)));
+    this.settle();
+  }
+
+  // Just after this event, and before those that follow at the same date.
+  goTo(index) {
+    this.stop();
+    const event = this.events[index];
+    [this.state, this.last] = [startState(this.show), -1];
+    while (this.last < index) apply(this.state, this.events[++this.last]);
+    this.at = event.at;
+    const last = this.last;
+    this.last = this.events.length;  // no further event
+    this.moveTo(event.at);
+    this.last = last;
+    this.draw();
+    this.settle();
+  }
+
+  step(by) {
+    const next = Math.min(this.events.length - 1, Math.max(0, this.last + by));
+    if (next !== this.last) this.goTo(next);
+  }
+
+  jump(key) {
+    const holds = { u: (one) => one.what === "model_update", w: (one) => one.what === "wait", f: (one) => one.what === "fault", p: (one) => one.what === "sent" && one.word === "push" }[key];
+    const found = this.events.find((one) => one.index > this.last && one.at >= this.begin && holds(one));
+    if (!found) this.said.textContent = this.now.textContent = { u: "No update follows.", w: "No wait ends after this.", f: "No fault follows.", p: "No push follows." }[key];
+    else if (key === "p") this.follow(found);
+    else this.goTo(found.index);
+  }
+
+  follow(message) {
+    this.follows = message;
+    const steps = message.word === "push" ? pathOfPush(this.events, message) : [[message, "sent"], ...this.events.filter((one) => one.sent === message && ["received", "lost"].includes(one.what)).map((one) => [one, one.what])];
+    this.chips.replaceChildren(element("span", { class: "hint" }, `${message.word} of ${this.show.names[message.node]}:`), ...steps.map(([event, text]) => {
+      const chip = element("button", { type: "button" }, `${text} ${duration(event.at - message.at)}`);
+      chip.title = eventText(event, this.show);
+      chip.addEventListener("click", () => this.goTo(event.index));
+      return chip;
+    }));
+    this.goTo(message.index);
+  }
+
+  // The texts and the address of a view that stands still.
+  settle() {
+    const event = this.events[this.last];
+    if (!event) return;
+    this.said.textContent = this.now.textContent;
+    if (this.last >= 0 && this.hasMoved) history.replaceState(null, "", "#event=" + event.number);
+    this.hasMoved = true;
+  }
+
+  flying() {
+    const { at, last } = this, now = [];
+    for (const one of this.messages) {
+      if (one.index > last) break;
+      if (one.until > at || (one.until === at && !this.isOver(one))) now.push(one);
+    }
+    return now;
+  }
+
+  // Whether the event at which a message arrives has been shown.
+  isOver(message) {
+    return this.events.some((one) => one.sent === message && one.index <= this.last && one.what !== "sent");
+  }
+
+  placeOf(message) {
+    const [from, to] = [this.places[message.node], this.places[message.peer]].map(([x, y]) => [x * this.width, y * this.height]);
+    const until = Number.isFinite(message.until) ? message.until : this.end, [x, y] = [to[0] - from[0], to[1] - from[1]];
+    const inside = (node) => Math.min(0.4, ...boxOf(this, this.places[node]).map((size, i) => size / 2 / Math.abs([x, y][i]) || 0.4));  // the part of the way within a box
+    const passed = Math.min(1, (this.at - message.at) / (until - message.at || 1)) * (message.isLost ? 0.5 : 1), begin = inside(message.node);
+    const share = begin + passed * (1 - begin - inside(message.peer)), beside = (message.bytes < 100 ? -5 : 5) / (Math.hypot(x, y) || 1);  // two at the same date are side by side
+    return [from[0] + x * share - y * beside, from[1] + y * share + x * beside];
+  }
+
+  // "Workers 0-2 wait for worker 3", from the time line.
+  whyText() {
+    if (!this.line) return "";
+    const waits = new Map();
+    for (const row of this.line.rows) {
+      const i = firstAbove(row.end, this.at, 0, row.count);
+      if (i >= row.count || row.begin[i] > this.at || this.line.timeline.uses[row.use[i]] !== "wait") continue;
+      const whom = this.line.nameOf.get(row.other[i]);
+      if (whom && whom !== row.name) waits.set(whom, [...(waits.get(whom) || []), row.name]);
+    }
+    return [...waits].map(([whom, names]) => `${namesOf(names)} wait${names.length > 1 ? "" : "s"} for ${whom}`).join("; ");
+  }
+
+  resize() {
+    const scale = window.devicePixelRatio || 1, rows = new Set(this.places.map(([, y]) => y)).size;
+    this.width = this.canvas.parentElement.clientWidth;
+    this.height = Math.max(300, Math.min(520, 130 + 95 * rows));
+    [this.canvas.width, this.canvas.height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
+    [this.canvas.style.width, this.canvas.style.height] = [this.width + "px", this.height + "px"];
+    this.scale = scale;
+    if (this.state) this.draw();
+  }
+
+  draw() {
+    const event = this.events[this.last];
+    this.now.textContent = event && event.at >= this.begin - 1e-12 ? eventText(event, this.show) + "." : "";
+    this.why.textContent = this.whyText();
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => {
+      this.asked = false;
+      drawShow(this, this.canvas.getContext("2d"), this.scale);
+    });
+  }
+}
+
+// Places of the nodes in the unit square: servers above workers, neighbours of a rack side by side; without servers a circle.
+function placesOf(show) {
+  const nodes = show.names.map((name, node) => node), count = nodes.length;
+  const isServer = (node) => show.has_servers && node > 0 && node <= show.servers, isWorker = (node) => node > show.servers && node <= show.servers + show.workers;
+  const places = Array(count);
+  const row = (members, y, left = 0.06, right = 0.94) => members.forEach((node, i) => { places[node] = [members.length === 1 ? (left + right) / 2 : left + ((right - left) * i) / (members.length - 1), y]; });
+  const workers = nodes.filter(isWorker).sort((a, b) => show.places[a].localeCompare(show.places[b], "en", { numeric: true }) || a - b);
+  const others = nodes.filter((node) => node !== 0 && !isServer(node) && !isWorker(node));
+  if (!show.has_servers) {
+    workers.forEach((node, i) => { places[node] = [0.5 + 0.38 * Math.sin((2 * Math.PI * i) / workers.length), 0.5 - 0.38 * Math.cos((2 * Math.PI * i) / workers.length)]; });
+    row([0, ...others], 0.5, 0.42, 0.58);
+    return places;
+  }
+  const perRow = 16, lines = Math.ceil(workers.length / perRow);
+  for (let i = 0; i < lines; ++i) {
+    const members = workers.slice(Math.floor((i * workers.length) / lines), Math.floor(((i + 1) * workers.length) / lines));
+    row(members, lines === 1 ? 0.82 : 0.5 + (0.4 * i) / (lines - 1));
+  }
+  const servers = nodes.filter(isServer), isFew = servers.length + others.length < 10;
+  if (!isFew) row([0, ...servers, ...others], 0.16);
+  else {
+    row([0], 0.16, 0.06, 0.06);
+    row(servers, 0.16, 0.5 - 0.085 * (servers.length - 1), 0.5 + 0.085 * (servers.length - 1));
+    row(others, 0.16, 0.94 - 0.1 * (others.length - 1), 0.94);
+  }
+  return places;
+}
+
+const messageColours = { push: "s1", weights: "s2", pull: "s5", chunk: "s1" };
+
+// `g`: a canvas, or a SvgPen.
+function drawShow(show, g, scale = 1) {
+  g.setTransform(scale, 0, 0, scale, 0, 0);
+  g.clearRect(0, 0, show.width, show.height);
+  g.textBaseline = "middle";
+  const flying = show.flying(), event = show.events[show.last];
+  for (const one of flying) drawWay(g, show, one);
+  if (show.show.has_servers) drawRacks(g, show);
+  show.state.nodes.forEach((node, number) => drawNode(g, show, node, number, boxOf(show, show.places[number]), event && (event.node === number || (event.what === "fault" && event.peer === number))));
+  drawFlights(g, show, flying);
+}
+
+// Width and height of a box in the row of a node, so that neighbours do not touch.
+function boxOf(show, [, y]) {
+  const beside = show.show.has_servers ? show.places.filter((other) => other[1] === y).length : show.show.workers / 2.2;
+  const width = Math.max(14, Math.min(112, (show.width * 0.86) / Math.max(beside, 7) - 6));
+  return [width, width < 30 ? 26 : 62];
+}
+
+// A line above neighbours with the name of their rack.
+function drawRacks(g, show) {
+  const racks = new Map();
+  show.show.places.forEach((place, node) => { if (place && node > show.show.servers) racks.set(place, [...(racks.get(place) || []), show.places[node]]); });
+  g.fillStyle = g.strokeStyle = colour("soft");
+  g.font = "11px system-ui, sans-serif";
+  g.textAlign = "center";
+  g.lineWidth = 1;
+  for (const [name, members] of racks) {
+    for (const y of new Set(members.map((one) => one[1]))) {
+      const across = members.filter((one) => one[1] === y).map((one) => one[0] * show.width), half = boxOf(show, [0, y])[0] / 2;
+      const left = Math.min(...across) - half, right = Math.max(...across) + half, top = y * show.height - boxOf(show, [0, y])[1] / 2 - 7;
+      g.beginPath();
+      g.moveTo(left, top);
+      g.lineTo(right, top);
+      g.stroke();
+      g.fillText(name, (left + right) / 2, top - 9);
+    }
+  }
+}
+
+function drawWay(g, show, message) {
+  const [from, to] = [show.places[message.node], show.places[message.peer]];
+  g.strokeStyle = colour(message === show.follows ? "accent" : "line");
+  g.lineWidth = message === show.follows ? 2 : 1;
+  g.beginPath();
+  g.moveTo(from[0] * show.width, from[1] * show.height);
+  g.lineTo(to[0] * show.width, to[1] * show.height);
+  g.stroke();
+}
+
+// What a box says below its name: [text, ...].
+function textsIn(show, node, number) {
+  const { show: data, state } = show, isServer = data.has_servers && number > 0 && number <= data.servers;
+  if (node.isDown) return ["down"];
+  if (number === 0) return [state.view === null ? "" : `view ${state.view}`];
+  if (!isServer) return [node.clock === null ? "" : `clock ${node.clock}`, node.isFinished ? "finished" : node.does === "idle" ? "" : node.does];
+  const shards = [...state.shards.values()].filter((one) => one.node === number && one.role !== "former"), owned = shards.filter((one) => one.role !== "replica");
+  const texts = owned.length ? [`version ${owned.map((one) => one.version).join(", ")}`] : [];
+  const arrived = owned.map((one) => one.arrived), pulls = owned.reduce((sum, one) => sum + one.pulls.size, 0);
+  if (data.group > 1 && owned.length) texts.push(`${arrived.join(", ")} of ${data.group}${data.varies ? " or fewer" : ""} pushes`);
+  else if (arrived.some((one) => one > 0)) texts.push(`${arrived.join(", ")} pushes wait`);
+  if (pulls) texts.push(`${pulls} pull${pulls > 1 ? "s" : ""} wait${pulls > 1 ? "" : "s"}`);
+  shards.filter((one) => one.role === "replica").forEach((one) => texts.push(`copy ${one.shard}: version ${one.version}`));
+  return texts;
+}
+
+function drawNode(g, show, node, number, [width, height], isActive) {
+  const x = show.places[number][0] * show.width - width / 2, y = show.places[number][1] * show.height - height / 2;
+  const use = node.isDown ? "down" : node.does === "computing" ? "compute" : node.does === "waiting" ? "wait" : null;
+  g.fillStyle = colour("paper");
+  g.fillRect(x, y, width, height);
+  g.fillStyle = use ? colour(use) : colour("tint");
+  g.fillRect(x, y, width, 5);
+  g.strokeStyle = colour(isActive ? "accent" : node.suspected ? "s1" : "soft");
+  g.lineWidth = isActive ? 2.5 : 1;
+  g.setLineDash(node.suspected ? [4, 3] : []);
+  g.strokeRect(x, y, width, height);
+  g.setLineDash([]);
+  const texts = [width < 74 ? node.name.replace(/^[a-z]+ /, "") : node.name, ...textsIn(show, node, number)].filter(Boolean);
+  g.textAlign = "center";
+  g.save();
+  g.beginPath();
+  g.rect(x, y, width, height);
+  g.clip();
+  texts.slice(0, height < 40 ? 1 : 4).forEach((text, i) => {
+    g.font = `${i ? "" : "600 "}${width < 60 ? 10 : 11.5}px system-ui, sans-serif`;
+    g.fillStyle = colour(i ? "soft" : "ink");
+    g.fillText(text, x + width / 2, y + 15 + i * 13.5, width - 4);
+  });
+  g.restore();
+}
+
+// Each message as a dot whose area grows with its bytes; a cross for one that is lost.
+function drawFlights(g, show, flying) {
+  const named = flying.filter((one) => one.word !== "heartbeat").length <= 6;
+  g.textAlign = "left";
+  for (const one of flying) {
+    const [x, y] = show.placeOf(one), radius = Math.max(2.5, Math.min(9, 1.5 + Math.log10(Math.max(10, one.bytes))));
+    g.fillStyle = colour(messageColours[one.word] || "soft");
+    g.strokeStyle = colour("paper");
+    g.lineWidth = 1;
+    g.beginPath();
+    if (one.word === "push" || one.word === "chunk") g.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+    else g.arc(x, y, radius, 0, 7);
+    g.fill();
+    g.stroke();
+    if (one === show.follows) {
+      g.strokeStyle = colour("accent");
+      g.lineWidth = 3;
+      g.stroke();
+    }
+    if (one.isLost) {
+      g.strokeStyle = colour("down");
+      g.lineWidth = 2;
+      g.beginPath();
+      for (const side of [1, -1]) {
+        g.moveTo(x - 7, y - 7 * side);
+        g.lineTo(x + 7, y + 7 * side);
+      }
+      g.stroke();
+    }
+    if ((!named || one.word === "heartbeat") && one !== show.follows) continue;
+    g.font = "11px system-ui, sans-serif";
+    g.fillStyle = colour("ink");
+    g.fillText(one.bytes ? `${one.word} ${sizeText(one.bytes)}` : one.word, x + radius + 3, y);
+  }
+}
+
+// What drawShow needs of a canvas, as SVG.
+class SvgPen {
+  constructor(width, height) {
+    Object.assign(this, { width, height, out: [], path: "", dash: [], clips: 0, open: [0] });
+  }
+  setTransform() {}
+  clearRect() {}
+  setLineDash(dash) { this.dash = dash; }
+  add(tag, attributes, text = "") {
+    const all = Object.entries(attributes).map(([name, value]) => ` ${name}="${typeof value === "number" ? Number(value.toFixed(1)) : value}"`).join("");
+    this.out.push(`<${tag}${all}>${text.replace(/[&<]/g, (one) => ({ "&": "&amp;", "<": "&lt;" })[one])}</${tag}>`);
+  }
+  strokes() { return { fill: "none", stroke: this.strokeStyle, "stroke-width": this.lineWidth, ...(this.dash.length ? { "stroke-dasharray": this.dash.join(" ") } : {}) }; }
+  fillRect(x, y, width, height) { this.add("rect", { x, y, width, height, fill: this.fillStyle }); }
+  strokeRect(x, y, width, height) { this.add("rect", { x, y, width, height, ...this.strokes() }); }
+  beginPath() { this.path = ""; }
+  moveTo(x, y) { this.path += `M${x.toFixed(1)} ${y.toFixed(1)}`; }
+  lineTo(x, y) { this.path += `L${x.toFixed(1)} ${y.toFixed(1)}`; }
+  rect(x, y, width, height) { this.path += `M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(1)}v${height.toFixed(1)}h${(-width).toFixed(1)}z`; }
+  arc(x, y, r) { this.path += `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0`; }
+  fill() { this.add("path", { d: this.path, fill: this.fillStyle }); }
+  stroke() { this.add("path", { d: this.path, ...this.strokes() }); }
+  save() {}
+  clip() {}
+  restore() {}
+  fillText(text, x, y) {
+    const [, weight, size] = /^(600 )?([\d.]+)px/.exec(this.font);
+    this.add("text", { x, y: y + Number(size) / 3, "font-size": size, fill: this.fillStyle, "text-anchor": this.textAlign === "center" ? "middle" : "start", ...(weight ? { "font-weight": 600 } : {}) }, text);
+  }
+}
+
+const svgOf = (show, body, below) => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${show.width} ${show.height + 24}" font-family="DejaVu Sans, Verdana, sans-serif"><rect width="100%" height="100%" fill="${colour("paper")}"/>${body}${below}</svg>`;
+
+// A view, and below it the date and the event.
+function frameOf(show) {
+  const pen = new SvgPen(show.width, show.height);
+  drawShow(show, pen);
+  pen.font = "12px system-ui";
+  pen.textAlign = "start";
+  pen.fillStyle = colour("ink");
+  pen.fillText(`${show.date.textContent}  ${show.now.textContent}`, 8, show.height + 10);
+  return svgOf(show, pen.out.join(""), "");
+}
+
+// The time of one step from here on, in frames that an animation shows one after the other.
+function filmOf(show) {
+  const frames = 48, seconds = 6, from = show.at, frame = [];
+  for (let i = 0; i < frames; ++i) {
+    show.moveTo(Math.min(show.end, from + (i * show.unit * seconds) / frames));
+    frame.push(frameOf(show).replace(/^<svg[^>]*>|<\/svg>$/g, ""));
+  }
+  show.seek(from);
+  const times = (i) => `<animate attributeName="display" values="none;inline;none" keyTimes="0;${(i / frames).toFixed(4)};${((i + 1) / frames).toFixed(4)}" dur="${seconds}s" calcMode="discrete" repeatCount="indefinite"/>`;
+  return svgOf(show, frame.map((body, i) => `<g display="${i ? "none" : "inline"}">${body}${times(i)}</g>`).join(""), "");
+}
+
+function saved(name, text) {
+  const link = element("a", { download: name, href: URL.createObjectURL(new Blob([text], { type: "image/svg+xml" })) });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}

@@ -1,0 +1,136 @@
+// The events of a run for the step-through of its pages: who did what when, as the run recorded it.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/links/links.hpp"
+#include "analysis/page/page.hpp"
+#include "analysis/page/run_parts.hpp"
+#include "analysis/run_record.hpp"
+#include "analysis/timeline/spans.hpp"
+
+namespace psim::analysis {
+namespace {
+
+constexpr std::size_t most_nodes = 100, most_events = 12'000;
+
+// Where each node stands: the first link that it shares with its neighbours, "rack 0" of "rack 0 to core".
+// Empty: its own link ends at the switch of all nodes.
+Json places_of(const RunRecord& record) {
+  const Lone lone(record);
+  Json places = Json::array();
+  const auto nodes = static_cast<std::uint32_t>(record.names.size());
+  for (std::uint32_t node = 0; node < nodes; ++node) {
+    std::string place;
+    for (std::uint32_t other = 0; other < nodes && place.empty(); ++other) {
+      const std::vector<std::uint32_t> way = lone.way(node, other);
+      if (way.size() < 3) continue;
+      const std::string& name = lone.links()[way[1]].name;
+      place = name.substr(0, name.find(" to "));
+    }
+    places.push_back(place);
+  }
+  return places;
+}
+
+// Events as numbers, without the zeros at the end of each: number and nanoseconds since the event before,
+// node, what, distance to the sending of its message, kind, other node, shard, clock, version, bytes,
+// staleness.
+class Events {
+ public:
+  void add(const Row& row) {
+    const std::int64_t at = std::llround(row.at * 1e9);
+    std::vector<std::int64_t> all{row.number - std::exchange(last_, row.number),
+                                  at - std::exchange(last_at_, at), row.node, word(row.name()),
+                                  row.sent < 0 ? 0 : row.number - row.sent};
+    if (!row.is<Received, Lost>()) {
+      const bool is_place = row.is<ShardPlace>(), is_fault = row.is<FaultChange>();
+      for (const std::int64_t more :
+           {word(is_place ? name_in(row.as<ShardPlace>().role) : row.word()), std::int64_t{row.peer},
+            std::int64_t{row.shard}, row.clock, row.is<ViewChange>() ? row.view : row.version,
+            static_cast<std::int64_t>(row.bytes), is_fault ? std::int64_t{row.begins} : row.staleness})
+        all.push_back(more);
+    }
+    while (all.back() == 0) all.pop_back();
+    events_.push_back(all);
+  }
+  Json words() const { return words_; }
+  Json events() { return std::move(events_); }
+
+ private:
+  std::int64_t word(std::string_view text) {
+    const auto [at, is_new] = numbers_.try_emplace(std::string(text), words_.size());
+    if (is_new) words_.push_back(at->first);
+    return static_cast<std::int64_t>(at->second);
+  }
+  std::map<std::string, std::size_t> numbers_ = {{"", 0}};
+  Json words_ = Json::array({""}), events_ = Json::array();
+  std::int64_t last_ = 0, last_at_ = 0;
+};
+
+// What nodes do and have before the first event that is shown: the last event of each kind.
+class Before {
+ public:
+  void add(const Row& row) {
+    const bool has_peer = row.is<ShardPlace, FaultChange>();
+    if (!has_peer && !row.is<ModelUpdate, ViewChange, Computation>()) return;
+    const std::string_view what = row.is<Computation>() ? "computation" : row.name();
+    last_.insert_or_assign(std::tuple(what, row.word(), row.node, has_peer ? row.peer : 0, row.shard), row);
+  }
+  void give(Events& events) {
+    std::vector<const Row*> rows;
+    for (const auto& [key, row] : last_) rows.push_back(&row);
+    std::ranges::sort(rows, {}, [](const Row* row) { return row->number; });
+    for (const Row* row : rows) events.add(*row);
+    last_.clear();
+  }
+
+ private:
+  std::map<std::tuple<std::string_view, std::string_view, std::uint32_t, std::uint32_t, std::uint32_t>, Row>
+      last_;
+};
+
+bool is_shown(const Row& row) { return !row.is_detail || row.is<ShardPlace>(); }
+
+}  // namespace
+
+Json show_json(const RunRecord& record, const Timeline& timeline) {
+  const Facts& facts = record.facts;
+  if (record.names.size() > most_nodes) return nullptr;
+  std::int64_t all = 0, first = 0;
+  const double opens = first_fault(timeline) ? opening_of(timeline).from : 0;
+  each_event(record, [&](const Row& row) {
+    if (!is_shown(row)) return;
+    ++all;
+    if (row.at < opens) first = all;
+  });
+  const auto most = static_cast<std::int64_t>(most_events);
+  first = std::clamp<std::int64_t>(all - most, 0, first);
+  Events events;
+  Before before;
+  std::int64_t place = 0;
+  each_event(record, [&](const Row& row) {
+    if (!is_shown(row)) return;
+    const std::int64_t here = place++;
+    if (here < first) before.add(row);
+    else before.give(events);
+    if (here >= first && here < first + most) events.add(row);
+  });
+  return {{"names", record.names},
+          {"servers", facts.servers},
+          {"workers", facts.workers},
+          {"has_servers", facts.has_servers},
+          {"group", facts.rule.group},
+          {"varies", facts.rule.varies || facts.rule.closes_by_date()},
+          {"places", places_of(record)},
+          {"words", events.words()},
+          {"all", all},
+          {"events", events.events()}};
+}
+
+}  // namespace psim::analysis
