@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS psim psim-further RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY docs/course DESTINATION ${CMAKE_INSTALL_DATADIR}/psim)
 install(DIRECTORY scenarios DESTINATION ${CMAKE_INSTALL_DATADIR}/psim FILES_MATCHING PATTERN "*.toml")
+install(DIRECTORY docs/stories DESTINATION ${CMAKE_INSTALL_DATADIR}/psim)
 install(FILES docs/glossary.md DESTINATION ${CMAKE_INSTALL_DATADIR}/psim)
 install(FILES LICENSE CITATION.cff docs/dependencies.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

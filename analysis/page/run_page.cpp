@@ -295,20 +295,25 @@ std::string run_page(const RunPage& page) {
   return html_of({.title = name_of_run(page.summary) + " - psim", .body = body, .data = run_data(view)});
 }
 
-std::string show_page(const RunPage& page, std::optional<double> at) {
+std::string show_page(const RunPage& page, std::optional<double> at, const Json& story) {
   const RunView view{.page = page, .numbers = Numbers(page.summary)};
   Json data{{"kind", "run"},
             {"end", page.summary["sim_time_s"]},
             {"curve", Json::array()},
             {"timeline", timeline_json(*page.timeline)},
-            {"show", show_json(*page.record, *page.timeline)},
-            {"path", path_json(page.why["path"])}};
+            {"show", show_json(*page.record, *page.timeline,
+                               story.is_null() ? -1 : story["moments"].at(0)["event"].get<std::int64_t>())},
+            {"path", path_json(page.why["path"])},
+            {"story", story}};
   if (at) data["timeline"]["opens"] = {*at, std::min(page.timeline->end, *at + page.timeline->end / 20)};
-  return html_of({.title = name_of_run(page.summary) + ", step by step - psim",
-                  .body = header(view) + section("steps", "Step by step", "", "<div id=\"show\"></div>") +
-                          section("lanes", waiting_heading(view), lane_keys(*page.timeline),
-                                  "<div id=\"timeline\"></div>"),
-                  .data = data});
+  return html_of(
+      {.title = name_of_run(page.summary) + ", step by step - psim",
+       .body =
+           header(view) +
+           section("steps", story.is_null() ? "Step by step" : escaped(story["title"].get<std::string>()), "",
+                   "<div id=\"show\"></div>") +
+           section("lanes", waiting_heading(view), lane_keys(*page.timeline), "<div id=\"timeline\"></div>"),
+       .data = data});
 }
 
 }  // namespace psim::analysis

@@ -64,9 +64,9 @@ Json path_json(const Json& path);
 // The time line for the scripts of the page.
 Json timeline_json(const Timeline& timeline);
 
-// The events for the step-through (docs/report.md); null: the run has too many nodes. Of too many events,
-// those around the first fault, or the first ones.
-Json show_json(const RunRecord& record, const Timeline& timeline);
+// The events for the step-through; null: the run has too many nodes. Of too many events, those from
+// `from_event` on; without it, those around the first fault, or the first ones.
+Json show_json(const RunRecord& record, const Timeline& timeline, std::int64_t from_event = -1);
 
 // All data for the scripts of the page.
 Json run_data(const RunView& view);

@@ -2,13 +2,15 @@
 "use strict";
 
 class Show {
-  constructor(host, show, line) {
+  constructor(host, show, line, story) {
     this.show = show;
     this.line = line;
+    this.story = story;
     this.events = shownEvents(show);
     this.messages = this.events.filter((one) => one.what === "sent");
     this.begin = this.events.find((one) => one.what === "begun" && one.bytes === 0)?.at ?? this.events[0].at;
-    this.begin = Math.max(this.begin, line && line.timeline.opens ? line.timeline.opens[0] : 0, this.firstWindow());
+    if (story) this.begin = Math.min(this.begin, this.eventOf(story.moments[0]).at);
+    else this.begin = Math.max(this.begin, line && line.timeline.opens ? line.timeline.opens[0] : 0, this.firstWindow());
     this.end = Math.min(this.events.at(-1).at, line ? line.timeline.end : Infinity);
     this.unit = this.stepSeconds() / 6;  // simulated seconds in a second, at speed 1
     this.speed = 1;
@@ -20,13 +22,65 @@ class Show {
     this.said = element("p", { class: "unseen", role: "status" });
     this.why = element("p", { class: "hint why" });
     this.chips = element("div", { class: "chips" });
-    host.replaceChildren(this.controls(), this.canvas, this.now, this.why, this.chips, this.said);
+    host.replaceChildren(...(story ? [this.storyBar()] : []), this.controls(), this.canvas, this.now, this.why, this.chips, this.said);
     this.listen();
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
     const linked = this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
     if (linked) this.goTo(linked.index);
+    else if (story) this.tell(0);
     else this.seek(this.begin);
+  }
+
+  eventOf(moment) {
+    return this.events.find((one) => one.number === moment.event);
+  }
+
+  // The sentence of a moment, with buttons to the next and the previous one.
+  storyBar() {
+    const button = (text, by) => {
+      const made = element("button", { type: "button" }, text);
+      made.addEventListener("click", () => this.tell(this.moment + by));
+      return made;
+    };
+    this.storyText = element("p", { class: "lead story", role: "status" });
+    this.storyAt = element("span", { class: "hint" });
+    [this.storyBack, this.storyNext] = [button("back", -1), button("next", 1)];
+    return element("div", {}, this.storyText, element("p", { class: "controls" }, this.storyBack, this.storyNext, this.storyAt));
+  }
+
+  tell(number) {
+    const { moments } = this.story;
+    this.moment = Math.max(0, Math.min(moments.length - 1, number));
+    const one = moments[this.moment];
+    this.storyText.textContent = one.says;
+    this.storyAt.textContent = `${this.moment + 1} of ${moments.length}`;
+    this.storyBack.disabled = this.moment === 0;
+    this.storyNext.disabled = this.moment + 1 === moments.length;
+    const event = this.eventOf(one), isNext = event && event.at > this.at && number > 0;
+    if (isNext && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.glideTo(event);
+    else if (event) this.goTo(event.index);
+  }
+
+  // Plays until just after the event, in at most three seconds.
+  glideTo(event) {
+    this.stop();
+    const from = this.at, seconds = Math.min(3, Math.max(0.6, (event.at - from) / this.unit)), begun = performance.now();
+    const mine = this.gliding = {};
+    const frame = (now) => {
+      if (this.gliding !== mine) return;
+      const share = Math.min(1, (now - begun) / 1000 / seconds);
+      if (share === 1) return this.goTo(event.index);
+      this.moveTo(from + share * (event.at - from));
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  // Whether the sentence that is shown speaks of this node.
+  isLit(name) {
+    const one = this.story && this.story.moments[this.moment];
+    return Boolean(one && one.lit.includes(name));
   }
 
   // Events that only tell the state before the window come first, at dates long before the others.
@@ -72,7 +126,7 @@ class Show {
     const jumps = ["u", "w", "f", "p"];
     this.canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const acts = { " ": () => this.toggle(), ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), Home: () => this.seek(this.begin) };
+      const acts = { ...(this.story ? { Enter: () => this.tell(this.moment + 1), Backspace: () => this.tell(this.moment - 1) } : {}), " ": () => this.toggle(), ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), Home: () => this.seek(this.begin) };
       const act = acts[event.key] || (jumps.includes(event.key) ? () => this.jump(event.key) : null);
       if (!act) return;
       event.preventDefault();
@@ -106,6 +160,7 @@ class Show {
   }
 
   stop() {
+    this.gliding = null;
     if (this.playing) this.toggle();
   }
 
@@ -272,7 +327,7 @@ function drawShow(show, g, scale = 1) {
   const flying = show.flying(), event = show.events[show.last];
   for (const one of flying) drawWay(g, show, one);
   if (show.show.has_servers) drawRacks(g, show);
-  show.state.nodes.forEach((node, number) => drawNode(g, show, node, number, boxOf(show, show.places[number]), event && (event.node === number || (event.what === "fault" && event.peer === number))));
+  show.state.nodes.forEach((node, number) => drawNode(g, show, node, number, boxOf(show, show.places[number]), show.isLit(node.name) || (!show.story && event) && (event.node === number || (event.what === "fault" && event.peer === number))));
   drawFlights(g, show, flying);
 }
 

@@ -17,7 +17,7 @@
 namespace psim::analysis {
 namespace {
 
-constexpr std::size_t most_nodes = 100, most_events = 12'000;
+constexpr std::size_t most_events = 12'000;
 
 // Where each node stands: the first link that it shares with its neighbours, "rack 0" of "rack 0 to core".
 // Empty: its own link ends at the switch of all nodes.
@@ -73,41 +73,57 @@ class Events {
   std::int64_t last_ = 0, last_at_ = 0;
 };
 
-// What nodes do and have before the first event that is shown: the last event of each kind.
+// What nodes do and have before the first event that is shown: the last event of each kind, and the messages
+// on their way.
 class Before {
  public:
   void add(const Row& row) {
+    if (row.is<Sent>()) on_their_way_.insert_or_assign(row.number, row);
+    if (row.is<Received, Lost>()) arrive(row);
     const bool has_peer = row.is<ShardPlace, FaultChange>();
-    if (!has_peer && !row.is<ModelUpdate, ViewChange, Computation>()) return;
-    const std::string_view what = row.is<Computation>() ? "computation" : row.name();
-    last_.insert_or_assign(std::tuple(what, row.word(), row.node, has_peer ? row.peer : 0, row.shard), row);
+    if (has_peer || row.is<ModelUpdate, ViewChange, Computation>()) keep(row, has_peer ? row.peer : 0);
   }
   void give(Events& events) {
     std::vector<const Row*> rows;
     for (const auto& [key, row] : last_) rows.push_back(&row);
+    for (const auto& [number, row] : on_their_way_) rows.push_back(&row);
     std::ranges::sort(rows, {}, [](const Row* row) { return row->number; });
     for (const Row* row : rows) events.add(*row);
     last_.clear();
+    on_their_way_.clear();
   }
 
  private:
+  // A replica's version is that of the last change that it has received.
+  void arrive(const Row& row) {
+    const auto sent = on_their_way_.extract(row.sent);
+    const bool is_change = row.message && row.message->kind == MessageKind::replicate;
+    if (sent.empty() || !is_change || row.is<Lost>()) return;
+    keep(sent.mapped(), row.node);
+    keep(row, row.node);
+  }
+  void keep(const Row& row, std::uint32_t peer) {
+    const std::string_view what = row.is<Computation>() ? "computation" : row.name();
+    last_.insert_or_assign(std::tuple(what, row.word(), row.node, peer, row.shard), row);
+  }
   std::map<std::tuple<std::string_view, std::string_view, std::uint32_t, std::uint32_t, std::uint32_t>, Row>
       last_;
+  std::map<std::int64_t, Row> on_their_way_;
 };
 
 bool is_shown(const Row& row) { return !row.is_detail || row.is<ShardPlace>(); }
 
 }  // namespace
 
-Json show_json(const RunRecord& record, const Timeline& timeline) {
+Json show_json(const RunRecord& record, const Timeline& timeline, std::int64_t from_event) {
   const Facts& facts = record.facts;
-  if (record.names.size() > most_nodes) return nullptr;
+  if (record.names.size() > most_shown_nodes) return nullptr;
   std::int64_t all = 0, first = 0;
   const double opens = first_fault(timeline) ? opening_of(timeline).from : 0;
   each_event(record, [&](const Row& row) {
     if (!is_shown(row)) return;
     ++all;
-    if (row.at < opens) first = all;
+    if (from_event >= 0 ? row.number < from_event : row.at < opens) first = all;
   });
   const auto most = static_cast<std::int64_t>(most_events);
   first = std::clamp<std::int64_t>(all - most, 0, first);

@@ -99,7 +99,8 @@ class Browser:
 
     def look(self, dark=False, media=""):
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", media=media, features=[scheme])
+        still = {"name": "prefers-reduced-motion", "value": "reduce"}
+        self.ask("Emulation.setEmulatedMedia", media=media, features=[scheme, still])
 
     def key(self, key):
         for kind in ("keyDown", "keyUp"):

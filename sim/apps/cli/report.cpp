@@ -27,13 +27,6 @@
 namespace psim::cli {
 namespace {
 
-// Readers see either the complete old page or the complete new page.
-void put_page(const fs::path& target, const std::string& text, const char* called = "report") {
-  put_file(target, text);
-  fmt::print("{}: {}   ({}; open it in a browser: xdg-open {})\n", called, target.string(),
-             size_text(static_cast<double>(text.size()), 3), file_word(target));
-}
-
 // The command with the study's own copy of the scenario instead of the author's file.
 std::string in_folder(const std::string& command, const std::string& file) {
   const std::string ends = "/" + file;
@@ -143,30 +136,13 @@ int report_run(const fs::path& dir, const std::string& out, bool json) {
   return done;
 }
 
-int show_run(const fs::path& dir, const std::string& out, std::optional<double> at) {
-  const fs::path target = page_target(dir, out, analysis::show_name);
-  const analysis::RunRecord record = open_record(dir);
-  const analysis::Timeline timeline = analysis::timeline_of(record);
-  constexpr std::size_t most_nodes = 100;
-  if (record.names.size() > most_nodes)
-    throw Refused(fmt::format("{} has {} nodes", dir.string(), record.names.size()),
-                  fmt::format("a page shows at most {}; psim report has a time line of all", most_nodes));
-  if (at && *at > timeline.end)
-    throw Refused(fmt::format("--at {} s is after the run's end, {:.4g} s", *at, timeline.end),
-                  "name an earlier date");
-  const Json why = analysis::document(analysis::explain(record), record.facts);
-  put_page(target,
-           analysis::show_page({.summary = record.summary,
-                                .timeline = &timeline,
-                                .record = &record,
-                                .why = why,
-                                .target = target_text(record.summary)},
-                               at),
-           "show");
-  return done;
-}
-
 }  // namespace
+
+void put_page(const fs::path& target, const std::string& text, const char* called) {
+  put_file(target, text);
+  fmt::print("{}: {}   ({}; open it in a browser: xdg-open {})\n", called, target.string(),
+             size_text(static_cast<double>(text.size()), 3), file_word(target));
+}
 
 fs::path page_target(const fs::path& dir, const std::string& out, std::string_view name) {
   const fs::path target = out.empty() ? dir / name : fs::path(out);
@@ -225,11 +201,6 @@ int report(const std::string& name, const std::string& out, bool json) {
   if (runs_shelf().holds(dir)) return about_run(dir, [&] { return report_run(dir, out, json); });
   throw Refused(fmt::format("{} is neither a run nor a study", dir.string()),
                 "`psim runs` and `psim studies` list all runs and studies");
-}
-
-int show(const std::string& name, const std::string& out, std::optional<double> at) {
-  const fs::path dir = run_named(name);
-  return about_run(dir, [&] { return show_run(dir, out, at); });
 }
 
 }  // namespace psim::cli

@@ -57,6 +57,8 @@ std::string recipe(const study::Plan& plan, const Command& command, const StudyC
 fs::path page_target(const fs::path& dir, const std::string& out,
                      std::string_view name = analysis::page_name);
 
+// Writes a page, and prints its path after `called`. Readers see either the old page or the new one.
+void put_page(const fs::path& target, const std::string& text, const char* called = "report");
 // Writes the page of a study, and prints its path.
 void write_study_page(const study::StudyFolder& folder, const analysis::Study& study,
                       const analysis::Evaluation& evaluation, const fs::path& target);

@@ -18,7 +18,6 @@ namespace {
 struct PageOf {
   std::string name, out;
   bool json = false, sliders = false;
-  std::optional<double> at = {};
 };
 
 const Subcommand understand_table[] = {
@@ -41,14 +40,15 @@ const Subcommand understand_table[] = {
           option(app, "--sliders", a.sliders)->needs("--out")->excludes("--json");
         },
         [](const PageOf& a) { return a.sliders ? sliders(a.name, a.out) : report(a.name, a.out, a.json); }),
-    command<PageOf>(
+    command<ShowCommand>(
         "show",
-        [](CLI::App* app, PageOf& a) {
-          option(app, "run", a.name)->required();
+        [](CLI::App* app, ShowCommand& a) {
+          option(app, "run", a.run);
+          option(app, "--story", a.story)->check(not_empty("story"));
           option(app, "-o,--out", a.out)->check(not_empty("file"));
-          option(app, "--at", a.at)->transform(duration());
+          option(app, "--at", a.at)->transform(duration())->excludes("--story");
         },
-        [](const PageOf& a) { return show(a.name, a.out, a.at); }),
+        [](const ShowCommand& a) { return show(a); }),
 };
 
 }  // namespace

@@ -25,8 +25,13 @@ int why(const WhyCommand& command);
 // Writes an HTML page of the run or study `name` to `out`, or else into its folder. `json`: instead prints
 // the data of a run's page to stdout.
 int report(const std::string& name, const std::string& out, bool json);
-// Writes a page on which the run's events play step by step. `at`: the date at which it opens.
-int show(const std::string& name, const std::string& out, std::optional<double> at);
+// The options of `show`.
+struct ShowCommand {
+  std::string run, story, out;  // without a run: that of the story is made
+  std::optional<double> at;     // the date at which the page opens, in simulated seconds
+};
+// Writes a page on which a run's events play step by step, perhaps with the sentences of a story.
+int show(const ShowCommand& command);
 // Writes a page with a slider for each axis of the study `name` to `out`.
 int sliders(const std::string& name, const std::string& out);
 // The folder of a finished run: a path, or a name on the shelf of runs.

@@ -1,0 +1,188 @@
+// psim show: a run that plays step by step, and stories, which are sentences about moments of a run.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/causes/explain.hpp"
+#include "analysis/page/page.hpp"
+#include "analysis/run_record.hpp"
+#include "analysis/timeline/spans.hpp"
+#include "sim/apps/cli/console.hpp"
+#include "sim/apps/cli/study_report.hpp"
+#include "sim/apps/cli/understand.hpp"
+#include "sim/record/identity.hpp"
+#include "sim/runs/files.hpp"
+#include "sim/runs/record_run.hpp"
+#include "sim/scenario/fields/field_tables.hpp"
+#include "sim/scenario/reading/reader.hpp"
+
+namespace psim::cli {
+namespace {
+
+// The first event after the moment before with these properties; empty or none: any.
+struct StoryMoment {
+  std::string event, kind, node, other, says;
+  std::optional<std::int64_t> clock, version;
+  std::int64_t count = 1;
+  std::vector<std::string> lit, boxes;
+};
+
+struct Story {
+  std::string name, title, scenario;
+  std::vector<std::string> sets;
+  std::vector<StoryMoment> moments;
+};
+
+void describe_moment(FieldVisitor& v, StoryMoment& m) {
+  v.field("event", &m.event,
+          "What happens: a phase of a computation, an outcome of a push, or a table of run.db.", required);
+  v.field("kind", &m.kind, "The kind of the message or of the fault.");
+  v.field("node", &m.node, "Where: \"worker 3\".");
+  v.field("other", &m.other, "The other node: the receiver, the sender, the worker, the target.");
+  v.field("clock", &m.clock, "Its clock.", within(0, 1e15));
+  v.field("version", &m.version, "Its version.", within(0, 1e15));
+  v.field("count", &m.count, "Which of such events: 7 for the seventh.", within(1, 1e6));
+  v.field("says", &m.says, "The sentence.", required);
+  v.field("lit", &m.lit, "The nodes that it speaks of.");
+  v.field("boxes", &m.boxes, "What boxes show then, \"server 0: 7 of 8 pushes\"; the tests check it.");
+}
+
+void describe(FieldVisitor& v, Story& story) {
+  v.field("title", &story.title, "What the story shows.", required);
+  v.field("scenario", &story.scenario, "A scenario, by name or file.", required);
+  v.field("set", &story.sets, "Overrides, as in --set.");
+  v.tables("moment", "A moment of the run, in the order of time.", story.moments, describe_moment);
+}
+
+// The stories that come with psim: next to the scenarios, in docs/ of a checkout or in psim's installation.
+fs::path story_folder() {
+  const fs::path home = scenario_folder().parent_path(), installed = home / "stories";
+  std::error_code error;
+  return fs::is_directory(installed, error) ? installed : home / "docs/stories";
+}
+
+// A story's file, or the story of this name that comes with psim.
+fs::path story_file(const std::string& name) {
+  std::error_code error;
+  if (fs::is_regular_file(name, error)) return name;
+  const fs::path shipped = story_folder() / (name + ".toml");
+  if (fs::is_regular_file(shipped, error)) return shipped;
+  std::vector<std::string> names;
+  for (const fs::directory_entry& one : fs::directory_iterator(story_folder(), error))
+    names.push_back(one.path().stem().string());
+  std::ranges::sort(names);
+  throw Refused(
+      fmt::format("there is no story {}", name),
+      fmt::format("stories that come with psim: {}; you may also name a file", fmt::join(names, ", ")));
+}
+
+// Throws Invalid, with all mistakes and their places.
+Story story_in(const fs::path& path) {
+  const std::string text = read_file(path);
+  Diagnostics diagnostics;
+  const std::size_t source = diagnostics.add_source({path.string(), text});
+  ParsedText parsed = parse_text(text, source);
+  Story story{.name = path.stem().string(), .title = {}, .scenario = {}, .sets = {}, .moments = {}};
+  if (parsed.problem) {
+    diagnostics.add(*parsed.problem);
+  } else {
+    const Document document{.root = std::move(parsed.root), .source = source};
+    Reader reader(document, diagnostics);
+    describe(reader, story);
+    reader.finish({});
+    if (story.moments.empty() && diagnostics.empty())
+      throw Refused(fmt::format("the story {} has no [[moment]]", path.string()),
+                    "docs/report.md describes stories");
+  }
+  if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  return story;
+}
+
+bool is_at(const StoryMoment& moment, const analysis::Row& row, const std::vector<std::string>& names) {
+  const auto is_node = [&](const std::string& name, std::uint32_t node) {
+    return name.empty() || (node < names.size() && names[node] == name);
+  };
+  const std::string_view kind = row.message ? name_in(row.message->kind) : row.word();
+  return row.name() == moment.event && (moment.kind.empty() || kind == moment.kind) &&
+         is_node(moment.node, row.node) && is_node(moment.other, row.peer) &&
+         moment.clock.value_or(row.clock) == row.clock && moment.version.value_or(row.version) == row.version;
+}
+
+// The moments with their events. Throws Refused if the run lacks a moment or a node.
+Json told(const Story& story, const analysis::RunRecord& record) {
+  for (const StoryMoment& moment : story.moments) {
+    std::vector<std::string> nodes = moment.lit;
+    nodes.insert(nodes.end(), {moment.node, moment.other});
+    for (const std::string& name : nodes) {
+      if (!name.empty() && std::ranges::find(record.names, name) == record.names.end())
+        throw Refused(fmt::format("the run has no {}", name),
+                      fmt::format("its nodes are {}", fmt::join(record.names, ", ")));
+    }
+  }
+  Json moments = Json::array();
+  std::int64_t seen = 0;
+  analysis::each_event(record, [&](const analysis::Row& row) {
+    if (moments.size() == story.moments.size()) return;
+    const StoryMoment& next = story.moments[moments.size()];
+    if (!is_at(next, row, record.names) || ++seen < next.count) return;
+    moments.push_back({{"event", row.number}, {"says", next.says}, {"lit", next.lit}, {"boxes", next.boxes}});
+    seen = 0;
+  });
+  if (moments.size() < story.moments.size())
+    throw Refused(
+        fmt::format("the run has no moment for \"{}\"", story.moments[moments.size()].says),
+        fmt::format("psim found {} of the story's {} moments before; the events of a run are in its run.db",
+                    moments.size(), story.moments.size()));
+  return {{"title", story.title}, {"moments", moments}};
+}
+
+int show_run(const fs::path& dir, const fs::path& target, const ShowCommand& command,
+             const std::optional<Story>& story) {
+  const analysis::RunRecord record = open_record(dir);
+  const analysis::Timeline timeline = analysis::timeline_of(record);
+  if (record.names.size() > analysis::most_shown_nodes)
+    throw Refused(fmt::format("{} has {} nodes", dir.string(), record.names.size()),
+                  fmt::format("a page shows at most {}; psim report has a time line of all",
+                              analysis::most_shown_nodes));
+  if (command.at && *command.at > timeline.end)
+    throw Refused(fmt::format("--at {} s is after the run's end, {:.4g} s", *command.at, timeline.end),
+                  "name an earlier date");
+  const analysis::RunPage page{.summary = record.summary,
+                               .timeline = &timeline,
+                               .record = &record,
+                               .why = analysis::document(analysis::explain(record), record.facts),
+                               .target = target_text(record.summary)};
+  put_page(target, analysis::show_page(page, command.at, story ? told(*story, record) : Json()), "show");
+  return done;
+}
+
+// Makes the story's run in a temporary folder.
+int show_story(const Story& story, const ShowCommand& command) {
+  const fs::path target = page_target(".", command.out.empty() ? story.name + ".html" : command.out);
+  RunRequest request;
+  request.scenario = find_scenario(story.scenario);
+  request.sets = story.sets;
+  request.trace = "events";
+  const LoadedScenario loaded = load_for_run(request);
+  const ScratchFolder scratch("psim-story");
+  request.out = (scratch.path() / story.name).string();
+  make_and_record(request, loaded, identity_of(loaded, scenario_name(request.scenario)));
+  return show_run(request.out, target, command, story);
+}
+
+}  // namespace
+
+int show(const ShowCommand& command) {
+  std::optional<Story> story;
+  if (!command.story.empty()) story = story_in(story_file(command.story));
+  if (story && command.run.empty()) return show_story(*story, command);
+  if (command.run.empty())
+    throw Refused("psim show needs a run or a story", "psim show latest, or psim show --story NAME");
+  const fs::path dir = run_named(command.run);
+  return about_run(
+      dir, [&] { return show_run(dir, page_target(dir, command.out, analysis::show_name), command, story); });
+}
+
+}  // namespace psim::cli
