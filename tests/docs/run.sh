@@ -32,10 +32,11 @@ tab=$(printf '\t')
 scratch=$(mktemp -d) || exit 3
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM
-# Beside this program are the scenarios and labs of SOURCE.
+# Beside this program are the scenarios, stories and labs of SOURCE.
 mkdir -p "$scratch/bin" "$scratch/docs"
 cp "$psim" "${psim%/*}/psim-further" "$scratch/bin/"
 cp -R "$source/scenarios" "$scratch"
+[ ! -d "$source/docs/stories" ] || cp -R "$source/docs/stories" "$scratch/docs"
 [ ! -d "$source/docs/course" ] || cp -R "$source/docs/course" "$scratch/docs"
 PATH=$scratch/bin:$PATH
 
