@@ -372,6 +372,12 @@ bool fits(const Row& row, const Facts& facts, std::int64_t nodes, std::int64_t e
 }  // namespace
 
 std::int64_t each_event(const RunRecord& run, const std::function<void(const Row&)>& on_row) {
+  if (run.rows_) {
+    for (const Row& row : *run.rows_) on_row(row);
+    return std::ssize(*run.rows_);
+  }
+  constexpr std::int64_t most_kept = 100'000;  // rows of 300 bytes
+  std::vector<Row> rows;
   std::int64_t count = 0, events = 0;
   std::deque<Stream> streams;
   for_each_subject([&]<class T>() {
@@ -383,14 +389,17 @@ std::int64_t each_event(const RunRecord& run, const std::function<void(const Row
   for (;;) {
     const auto order = [](const Stream& stream) { return stream.row() ? stream.row()->number : no_more; };
     const auto next = std::ranges::min_element(streams, {}, order);
-    if (!next->row()) return count;
+    if (!next->row()) break;
     const Row& event = *next->row();
     if (!fits(event, run.facts, std::ssize(run.names), events))
       throw impossible(run.database(), event.number);
     ++count;
+    if (events <= most_kept) rows.push_back(event);
     on_row(event);
     next->advance();
   }
+  if (events <= most_kept) run.rows_ = std::make_shared<const std::vector<Row>>(std::move(rows));
+  return count;
 }
 
 }  // namespace psim::analysis

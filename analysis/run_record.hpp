@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -171,8 +172,10 @@ class RunRecord {
   const InputDatabase& database() const { return database_; }
 
  private:
+  friend std::int64_t each_event(const RunRecord& run, const std::function<void(const Row&)>& on_row);
   void read_jobs();
   InputDatabase database_;
+  mutable std::shared_ptr<const std::vector<Row>> rows_;  // read before; none: not yet, or too many
 };
 
 // Reads the events of a run from its tables, in order.

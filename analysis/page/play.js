@@ -60,9 +60,15 @@ if (data.kind === "play") {
       this.how = element("div", { class: "how", role: "status" });
       this.inputs = new Map();
       this.host = element("div", { class: `side s${number}` },
-        element("h2", {}, "AB"[number]), ...data.controls.filter((c) => !hidden.has(c.name) && !hidden.has(c.name.split(".").at(-1))).map((c) => this.control(c)), this.how);
+        element("h2", {}, "AB"[number]), ...this.rows(data.controls.filter((c) => !hidden.has(c.name) && !hidden.has(c.name.split(".").at(-1)))), this.how);
       at("sides").append(this.host);
       this.showSettings();
+    }
+
+    // Those that matter most, and the others behind "more".
+    rows(controls) {
+      const rare = controls.filter((control, i) => control.rare || i >= 8), rows = controls.filter((one) => !rare.includes(one)).map((one) => this.control(one));
+      return rare.length ? [...rows, element("details", {}, element("summary", {}, "more"), ...rare.map((one) => this.control(one)))] : rows;
     }
 
     control(control) {
@@ -84,7 +90,7 @@ if (data.kind === "play") {
       this.showSettings();
       writeAddress();
       clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.go({ settings: this.settings }), source.isLive ? 120 : 0);
+      this.soon = setTimeout(() => this.go({ settings: this.settings }), source.isLive ? 60 : 0);
     }
 
     showSettings() {
@@ -127,6 +133,7 @@ if (data.kind === "play") {
     async go(request) {
       if (this.asked) this.asked.abort();
       const asked = this.asked = new AbortController();
+      this.host.classList.toggle("own", Boolean(request.scenario));  // the sliders do not tell what runs
       this.host.classList.add("busy");
       at("compared").classList.add("stale");
       document.querySelectorAll(`[data-side="${this.number}"]`).forEach((old) => old.classList.add("stale"));
@@ -135,7 +142,7 @@ if (data.kind === "play") {
         if (asked !== this.asked) return;
         this.made = made;
         this.how.className = "how";
-        this.how.replaceChildren(element("p", {}, "done: " + (made.result.name || "").replace("scenario under ", "")), ...(made.result.stuck || []).map((text) => element("p", {}, "Stuck: " + text)));
+        this.how.replaceChildren(element("p", {}, `${request.scenario ? "done, a text of its own: " : "done: "}${(made.result.name || "").replace("scenario under ", "")}`), ...(made.result.stuck || []).map((text) => element("p", {}, "Stuck: " + text)));
       } catch (error) {
         if (asked !== this.asked) return;
         this.fail(error.message);
@@ -239,6 +246,90 @@ if (data.kind === "play") {
     lines.forEach((line) => line.show([0, end]));
     section.hidden = !lines.length;
     window.timeLines = lines;
+    return lines;
+  }
+
+  // Both clusters at the same date. After a break by hand it stays at that date.
+  let stage = [], keepsDate = null;
+  function drawStage(lines) {
+    const before = stage.length ? stage[0].at : null;
+    stage.forEach((one) => one.destroy());
+    at("stage").querySelectorAll("[data-side]").forEach((old) => old.remove());
+    const shown = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.show);
+    at("stage").hidden = !shown.length;
+    stage = shown.map((side, i) => {
+      const host = element("div");
+      at("stage").append(ofSide(side, "div", {}, host));
+      const one = new Show(host, side.made.result.drawn.show, lines.find((line) => line.timeline === side.made.result.drawn.timeline), { isFollower: i > 0, isSmall: true });
+      one.onTouch = (x, y) => breakAt(side, one, x, y);
+      one.canvas.addEventListener("dragover", (event) => event.preventDefault());
+      one.canvas.addEventListener("drop", (event) => { event.preventDefault(); breakAt(side, one, event.offsetX, event.offsetY); });
+      return one;
+    });
+    if (!stage.length) return;
+    stage[0].followers = stage.slice(1);
+    stage[0].seek(keepsDate === null ? stage[0].begin : before);
+    if (keepsDate === null && !matchMedia("(prefers-reduced-motion: reduce)").matches) stage[0].toggle();
+    window.stage = stage;
+  }
+
+  // Faults to put on a node or a message: {name of its button, what it needs, the [[fault]]}.
+  const seconds = (date) => `"${date.toFixed(9)}s"`, list = (...names) => JSON.stringify(names);
+  const breaks = [
+    ["crash", "node", (node, date) => `kind = "crash"\nnodes = ${list(node)}\nat = ${seconds(date)}`],
+    ["slow", "node", (node, date) => `kind = "slow"\nnodes = ${list(node)}\nfactor = 0.25\nfrom = ${seconds(date)}`],
+    ["cut", "node", (node, date) => `kind = "link-down"\nnodes = ${list(node)}\nat = ${seconds(date)}\nlasts = "500ms"`],
+    ["lose", "message", (message, names) => `kind = "drop"\nbetween = [${list(names[message.node])}, ${list(names[message.peer])}]\nmessages = ${list(message.word)}\nfrom = ${seconds(message.at - 2e-9)}\nuntil = ${seconds(message.at + 2e-9)}`],
+  ];
+  let chosenBreak = null;
+  function drawBreaks() {
+    const buttons = breaks.map((one) => {
+      const [name, needs] = one;
+      const button = element("button", { type: "button", draggable: "true", "aria-pressed": "false", title: `${name} a ${needs}: drag this onto it, or press this and click it` }, name);
+      const choose = (on) => {
+        chosenBreak = on ? one : null;
+        buttons.forEach((other) => other.setAttribute("aria-pressed", String(on && other === button)));
+      };
+      button.addEventListener("click", () => choose(chosenBreak !== one));
+      button.addEventListener("dragstart", () => choose(true));
+      return button;
+    });
+    at("breaks").append(element("span", { class: "hint" }, "break it:"), ...buttons, element("span", { class: "hint", id: "broken", role: "status" }, "Drag onto a node, or a message for \u201close\u201d; the other cluster becomes the same with this fault."));
+  }
+
+  // Runs the cluster of `side` as the other one, with a fault at the date that is shown. Faults bring heartbeats and
+  // acknowledgements, so `side` first runs with them, too: until the fault both are the same.
+  function breakAt(side, show, x, y) {
+    if (!chosenBreak || !source.isLive) return false;
+    const [name, needs, fault] = chosenBreak, message = show.messageAt(x, y), node = show.nodeAt(x, y);
+    if (needs === "message" ? !message : node < 0) return false;
+    chosenBreak = null;
+    at("breaks").querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", "false"));
+    breakWith(side, name, needs === "message" ? [message, show.show.names] : [show.show.names[node], show.at], fault);
+    return true;
+  }
+  async function breakWith(side, name, [what, more], fault) {
+    const other = sides[1 - side.number], isMessage = typeof what === "object", date = stage[0].at;
+    let text = side.text.value;
+    keepsDate = date;
+    if (!/^\[recovery\]/m.test(text)) {
+      text += "\n[recovery]\nenabled = true\n";
+      await runText(side, text);
+    }
+    let target = what;
+    if (isMessage && side.made) target = shownEvents(side.made.result.drawn.show).find((one) => one.what === "sent" && ["word", "node", "peer", "shard", "clock", "version"].every((key) => one[key] === what[key]));
+    if (!side.made || !target) at("broken").textContent = "This message is not sent any more.";
+    else {
+      const toml = `${text}\n[[fault]]\n${fault(target, more)}\n`;
+      await runText(other, toml);
+      at("broken").textContent = `${"AB"[other.number]} is ${"AB"[side.number]} with ${name} ${isMessage ? `the ${what.word} of ${more[what.node]}` : what} at ${rounded(isMessage ? target.at : date)} s. \u201cTake it with you\u201d has its TOML.`;
+    }
+    keepsDate = null;
+  }
+  function runText(side, text) {
+    side.text.value = text;
+    side.isEdited = true;
+    return side.go({ scenario: text });
   }
 
   // Why the first row says what it says; and the whole run, if that is more.
@@ -255,6 +346,8 @@ if (data.kind === "play") {
     at("reasons").querySelectorAll("[data-side]").forEach((old) => old.remove());
     const now = outcome();
     at("outcome").textContent = now ? now.text : "";
+    const firsts = ready().map((side) => [side, (side.made.result.milestone?.sentences || [])[0] || side.made.result.sentences[0]]).filter(([, text]) => text);
+    at("because").replaceChildren(...firsts.map(([side, text]) => ofSide(side, "p", {}, element("b", {}, "AB"[side.number]), " " + text)));
     for (const side of ready().filter((one) => one.made.result.sentences.length))
       at("reasons").append(ofSide(side, "div", {}, element("h3", {}, "AB"[side.number]), ...reasonsOf(side.made.result)));
   }
@@ -298,7 +391,7 @@ if (data.kind === "play") {
   function drawResults() {
     drawFacts();
     drawCurves();
-    drawLines();
+    drawStage(drawLines());
     drawReasons();
     drawScenarios();
     compareExpected();
@@ -306,8 +399,9 @@ if (data.kind === "play") {
 
   const first = readAddress();
   const sides = first.sides.map(({ settings }, number) => new Side(number, settings, first.hidden));
-  at("guess").append(choice("expected", "First say what you expect: after the next change B is", [["faster", "faster than A"], ["about as fast", "about as fast"], ["slower", "slower than A"]], null, expect));
+  at("guess").append(choice("expected", "First say what you expect. After the next change B is, compared with A,", [["faster", "faster"], ["about as fast", "about as fast"], ["slower", "slower"]], null, expect));
   at("curves-choice").append(choice("measure", "curve", [["accuracy", "accuracy"], ["loss", "loss"]], measure, (value) => { measure = value; drawCurves(); }));
+  if (source.isLive) drawBreaks();
   at("copy-link").addEventListener("click", () => copied(source.isLive ? location.hash : location.href, null));
   addEventListener("hashchange", () => readAddress().sides.forEach((read, i) => sides[i].begin(read)));
   first.sides.forEach((read, i) => sides[i].begin(read));

@@ -99,7 +99,7 @@ if (data.kind === "run") {
     line.openAt(4);  // charts first show the whole run
     line.onView(follow);
     const steps = document.getElementById("show");
-    if (steps && data.show) window.show = new Show(steps, data.show, line, data.story);
+    if (steps && data.show) window.show = new Show(steps, data.show, line, { story: data.story });
     window.timeLine = line;
   }
 }

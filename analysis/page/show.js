@@ -2,7 +2,11 @@
 "use strict";
 
 class Show {
-  constructor(host, show, line, story) {
+  // `isFollower`: another one moves it. `isSmall`: it shares its place with others, and the address is not its own.
+  constructor(host, show, line, { story, isFollower, isSmall } = {}) {
+    this.isSmall = isSmall;
+    this.ended = new AbortController();
+    this.followers = [];
     this.show = show;
     this.line = line;
     this.story = story;
@@ -22,11 +26,12 @@ class Show {
     this.said = element("p", { class: "unseen", role: "status" });
     this.why = element("p", { class: "hint why" });
     this.chips = element("div", { class: "chips" });
-    host.replaceChildren(...(story ? [this.storyBar()] : []), this.controls(), this.canvas, this.now, this.why, this.chips, this.said);
+    const controls = this.controls();
+    host.replaceChildren(...(story ? [this.storyBar()] : []), ...(isFollower ? [] : [controls]), this.canvas, this.now, this.why, ...(isSmall ? [] : [this.chips]), this.said);
     this.listen();
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
-    const linked = this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
+    const linked = !isSmall && this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
     if (linked) this.goTo(linked.index);
     else if (story) this.tell(0);
     else this.seek(this.begin);
@@ -101,6 +106,11 @@ class Show {
     return gaps.length ? gaps[gaps.length >> 1] : (this.end - this.begin) / 20 || 1;
   }
 
+  destroy() {
+    this.stop();
+    this.ended.abort();
+  }
+
   controls() {
     const button = (text, label, act) => {
       const made = element("button", { type: "button", "aria-label": label, title: label }, text);
@@ -118,8 +128,8 @@ class Show {
     return element("div", { class: "controls" }, this.playButton, button("\u2190", "previous event (left)", () => this.step(-1)), button("\u2192", "next event (right)", () => this.step(1)),
       element("span", { class: "hint" }, "next"), button("update", "next update (u)", () => this.jump("u")), button("wait", "next end of a wait (w)", () => this.jump("w")), button("fault", "next fault (f)", () => this.jump("f")),
       button("push", "follow the next push from the gradient to the weights (p)", () => this.jump("p")), speed, this.slider, this.date,
-      button("save picture", "save this view as SVG", () => saved("psim.svg", frameOf(this))), button("save film", "save the next step as an animated SVG", () => saved("psim-film.svg", filmOf(this))),
-      element("span", { class: "hint" }, "Space plays; the arrow keys, u, w, f and p go on; a click on a message follows it."), ...(left > 0 ? [element("span", { class: "hint" }, `${this.events.length.toLocaleString("en")} of ${this.show.all.toLocaleString("en")} events, from ${rounded(this.begin)} to ${rounded(this.end)} s.`)] : []));
+      ...(this.isSmall ? [] : [button("save picture", "save this view as SVG", () => saved("psim.svg", frameOf(this))), button("save film", "save the next step as an animated SVG", () => saved("psim-film.svg", filmOf(this))),
+      element("span", { class: "hint" }, "Space plays; the arrow keys, u, w, f and p go on; a click on a message follows it.")]), ...(left > 0 ? [element("span", { class: "hint" }, `${this.events.length.toLocaleString("en")} of ${this.show.all.toLocaleString("en")} events, from ${rounded(this.begin)} to ${rounded(this.end)} s.`)] : []));
   }
 
   listen() {
@@ -133,14 +143,28 @@ class Show {
       act();
     });
     this.canvas.addEventListener("click", (event) => {
-      const near = this.flying().map((one) => [one, Math.hypot(...this.placeOf(one).map((v, i) => v - [event.offsetX, event.offsetY][i]))]).filter(([, far]) => far < 18).sort((a, b) => a[1] - b[1]);
-      if (near.length) this.follow(near[0][0]);
+      const message = this.messageAt(event.offsetX, event.offsetY);
+      if (!this.onTouch?.(event.offsetX, event.offsetY) && message) this.follow(message);
     });
+    const { signal } = this.ended;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
+    if (this.isSmall) return;
     addEventListener("hashchange", () => {
       const number = Number((/^#event=(\d+)$/.exec(location.hash) || [])[1]), found = this.events.find((one) => one.number === number);
       if (found && found.index !== this.last) this.goTo(found.index);
+    }, { signal });
+  }
+
+  // The nearest message on its way, if it is near; the node whose box is there.
+  messageAt(x, y) {
+    const near = this.flying().map((one) => [one, Math.hypot(...this.placeOf(one).map((v, i) => v - [x, y][i]))]).filter(([, far]) => far < 18);
+    return near.sort((a, b) => a[1] - b[1]).map(([one]) => one)[0];
+  }
+  nodeAt(x, y) {
+    return this.places.findIndex((place) => {
+      const [width, height] = boxOf(this, place);
+      return Math.abs(place[0] * this.width - x) <= width / 2 && Math.abs(place[1] * this.height - y) <= height / 2;
     });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
   }
 
   toggle() {
@@ -171,7 +195,8 @@ class Show {
     while (this.last + 1 < this.events.length && this.events[this.last + 1].at <= at) apply(this.state, this.events[++this.last]);
     this.slider.value = Math.round((1000 * (at - this.begin)) / (this.end - this.begin || 1));
     this.date.textContent = `${at.toFixed(Math.max(0, 5 - Math.floor(Math.log10(this.stepSeconds2 || (this.stepSeconds2 = this.stepSeconds())) + 3)))} s`;
-    if (this.line) this.line.mark(at);
+    if (this.line && !this.isSmall) this.line.mark(at);
+    this.followers.forEach((other) => other.moveTo(Math.min(other.end, at)));
     this.draw();
   }
 
@@ -226,7 +251,7 @@ class Show {
     const event = this.events[this.last];
     if (!event) return;
     this.said.textContent = this.now.textContent;
-    if (this.last >= 0 && this.hasMoved) history.replaceState(null, "", "#event=" + event.number);
+    if (this.last >= 0 && this.hasMoved && !this.isSmall) history.replaceState(null, "", "#event=" + event.number);
     this.hasMoved = true;
   }
 
@@ -269,7 +294,7 @@ class Show {
   resize() {
     const scale = window.devicePixelRatio || 1, rows = new Set(this.places.map(([, y]) => y)).size;
     this.width = this.canvas.parentElement.clientWidth;
-    this.height = Math.max(300, Math.min(520, 130 + 95 * rows));
+    this.height = this.isSmall ? 198 : Math.max(300, Math.min(520, 130 + 95 * rows));
     [this.canvas.width, this.canvas.height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
     [this.canvas.style.width, this.canvas.style.height] = [this.width + "px", this.height + "px"];
     this.scale = scale;

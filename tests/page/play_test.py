@@ -73,7 +73,7 @@ def try_every_control(browser, names):
 
 
 def look(browser, url, pictures):
-    for name, width, height, dark in (("light", 1280, 900, False), ("dark", 1280, 900, True), ("narrow", 400, 800, False)):
+    for name, width, height, dark in (("light", 1366, 768, False), ("dark", 1366, 768, True), ("narrow", 400, 800, False)):
         browser.look(dark)
         browser.size(width, height)
         browser.visit(url)
@@ -82,9 +82,46 @@ def look(browser, url, pictures):
         check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
               f"{name}: the page is wider than the window")
         check(browser.run("document.querySelectorAll('#lines canvas').length") == 2, f"{name}: no two time lines")
+        check(width < 1280 or browser.run("Math.max(...[...document.querySelectorAll('#screen > section')].map((s) => s.getBoundingClientRect().bottom))") <= height,
+              f"{name}: the first screen is higher than the window")
         browser.picture(f"{pictures}-{name}.png")
     browser.look(False)
     browser.size(1280, 900)
+
+
+def run_of(psim, text):
+    with open("copied.toml", "w", encoding="utf-8") as file:
+        file.write(text)
+    return json.loads(subprocess.run([psim, "run", "copied.toml", "--json"], capture_output=True, check=False).stdout)
+
+
+def break_by_hand(browser, psim, url):
+    """A fault put on what is shown gives the same run with this fault: the same events until then, and others after."""
+    for name, touch in (("crash", "[s.places[5][0] * s.width, s.places[5][1] * s.height]"),
+                        ("slow", "[s.places[6][0] * s.width, s.places[6][1] * s.height]"),
+                        ("cut", "[s.places[1][0] * s.width, s.places[1][1] * s.height]"),
+                        ("lose", "s.placeOf(s.flying().find((m) => m.word === 'push'))")):
+        browser.visit(url + "#a=workers:4,slowdown:2&b=workers:2")
+        settled(browser, "the first answers")
+        browser.run("(() => { const s = stage[0]; s.jump('u'); s.jump('p'); s.moveTo(s.at + (s.events[s.last].until - s.at) / 2); })()")
+        browser.run(f"[...document.querySelectorAll('#breaks button')].find((b) => b.textContent === '{name}').click()")
+        check(browser.run(f"(() => {{ const s = stage[0]; return s.onTouch(...{touch}); }})()"), f"{name} meets nothing")
+        wait_for(browser, f"document.getElementById('broken').textContent.includes('with {name}')", f"broken by {name}")
+        settled(browser, "an answer")
+        fault = browser.run("(() => { const one = stage[1].events.find((e) => e.what === 'fault'); return one ? one.at : null; })()")
+        if fault is None:
+            problems.append(f"{name} is not in the other run")
+            continue
+        before = [browser.run(f"stage[{side}].events.filter((e) => e.at < {fault} - 1e-9).map((e) => [e.number, e.at, e.node, e.what, e.word].join()).join(';')") for side in (0, 1)]
+        check(before[0] == before[1], f"{name}: the runs differ before the fault")
+        check(browser.run("stage[0].at === stage[1].at"), f"{name}: the clusters are not at the same date")
+        texts = browser.run("playground.sides.map((side) => side.text.value)")
+        check(texts[1].startswith(texts[0]) and texts[1].count("[[fault]]") == texts[0].count("[[fault]]") + 1, f"{name}: not one fault more")
+        shown = browser.run("playground.sides[1].made.result.summary.digest")
+        check(run_of(psim, texts[1])["digest"] == shown, f"{name}: the copied scenario is another run")
+        check(shown != browser.run("playground.sides[0].made.result.summary.digest"), f"{name} changes nothing")
+        if name == "lose":
+            check(browser.run("stage[1].events.find((e) => e.what === 'lost').sent.word") == "push", "another message is lost")
 
 
 def play_live(browser, psim, url, pictures):
@@ -93,10 +130,7 @@ def play_live(browser, psim, url, pictures):
     choose(browser, 1, "workers", "4")
     settled(browser, "an answer")
     seconds = time.time() - begin
-    scenario = browser.run("playground.sides[1].made.scenario")
-    with open("copied.toml", "w", encoding="utf-8") as file:
-        file.write(scenario)
-    said = json.loads(subprocess.run([psim, "run", "copied.toml", "--json"], capture_output=True, check=False).stdout)
+    said = run_of(psim, browser.run("playground.sides[1].made.scenario"))
     shown = browser.run("playground.sides[1].made.result.summary")
     check(said["digest"] == shown["digest"], "the copied scenario is another run")
     length = float(re.match(r"[\d.]+", fact(browser, "length of the run", 1)).group())
@@ -131,7 +165,7 @@ def play_live(browser, psim, url, pictures):
     check(expectation.startswith("You expected B to be faster: "), f"the expectation is not compared: {expectation}")
     check(("right" in expectation) == ("faster" in row), f"{expectation} - {row}")
     check(not browser.run("document.querySelector('.stale')"), "results stay dim")
-    reasons = browser.run("document.getElementById('reasons').textContent")
+    reasons = browser.run("document.getElementById('outcome').textContent")
     check("ime to 90 % accuracy: A " in reasons, f"the reasons do not tell the first row: {reasons[:300]}")
     for wrong, word in (("#a=wrokers:2", "no control wrokers"), ("#a=workers:7", "workers cannot be 7"), ("#a=workers", "workers cannot be empty"),
                         ("#c=workers:2", "c=workers:2 is unknown"), ("#a=workers:2,workers:4", "workers stands twice"),
@@ -146,6 +180,7 @@ def play_live(browser, psim, url, pictures):
     check(browser.run("playground.sides[0].inputs.has('seed')") is False, "hide= hides nothing")
     browser.run("[...document.querySelectorAll('#scenarios button')].find(b => b.textContent === 'run this text').click()")
     settled(browser, "an answer to a text")
+    break_by_hand(browser, psim, url)
     return seconds
 
 

@@ -80,6 +80,7 @@ std::span<const SketchSetting> settings() {
       setting.label = one["label"].ref<std::string>();
       setting.doc = one["doc"].ref<std::string>();
       setting.usual = one["usual"].ref<std::string>();
+      setting.rare = one["rare"].value_or(false);
       for (const toml::node& value : *one["values"].as_array())
         setting.values.push_back(value.ref<std::string>());
       if (const toml::array* other = one["only_with"].as_array()) {

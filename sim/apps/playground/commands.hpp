@@ -17,6 +17,7 @@ struct SketchSetting {
   std::vector<std::string> values;  // the values of the slider, in order
   std::string usual;                // one of them
   std::string only_with, value;     // this setting counts only if the setting `only_with` has this value
+  bool rare = false;                // the playground shows its slider behind "more"
 };
 // The settings of sketch.toml.
 std::span<const SketchSetting> settings();

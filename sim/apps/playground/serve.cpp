@@ -248,7 +248,7 @@ std::string Player::answer_to(const std::string& address, const std::string& sce
   write_file(folder.path / "scenario.toml", scenario);
   std::string error;
   if (runs({"run", "scenario.toml", "--no-files", "--trace", "events", "--threads", "1", "--progress", "json",
-            "--out", "it"},
+            "--json", "--out", "it"},
            folder.path, tell, error) &&
       runs({"report", "it", "--json"}, folder.path, tell, error)) {
     std::string document = read_file(folder.path / "out");  // one line, possibly large
@@ -292,7 +292,8 @@ Json controls() {
                    {"label", one.label},
                    {"doc", one.doc},
                    {"values", one.values},
-                   {"usual", one.usual}});
+                   {"usual", one.usual},
+                   {"rare", one.rare}});
     if (!one.only_with.empty()) all.back()["when"] = {{one.only_with, one.value}};
   }
   return all;
