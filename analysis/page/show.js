@@ -269,13 +269,21 @@ class Show {
     return this.events.some((one) => one.sent === message && one.index <= this.last && one.what !== "sent");
   }
 
-  placeOf(message) {
+  // The ends of a message's way, at the edges of both boxes.
+  wayOf(message) {
     const [from, to] = [this.places[message.node], this.places[message.peer]].map(([x, y]) => [x * this.width, y * this.height]);
-    const until = Number.isFinite(message.until) ? message.until : this.end, [x, y] = [to[0] - from[0], to[1] - from[1]];
-    const inside = (node) => Math.min(0.4, ...boxOf(this, this.places[node]).map((size, i) => size / 2 / Math.abs([x, y][i]) || 0.4));  // the part of the way within a box
-    const passed = Math.min(1, (this.at - message.at) / (until - message.at || 1)) * (message.isLost ? 0.5 : 1), begin = inside(message.node);
-    const share = begin + passed * (1 - begin - inside(message.peer)), beside = (message.bytes < 100 ? -5 : 5) / (Math.hypot(x, y) || 1);  // two at the same date are side by side
-    return [from[0] + x * share - y * beside, from[1] + y * share + x * beside];
+    const way = [to[0] - from[0], to[1] - from[1]];
+    const inside = (node) => Math.min(0.4, ...boxOf(this, this.places[node]).map((size, i) => size / 2 / Math.abs(way[i]) || 0.4));
+    const point = (share) => [from[0] + way[0] * share, from[1] + way[1] * share];
+    return [point(inside(message.node)), point(1 - inside(message.peer))];
+  }
+
+  placeOf(message) {
+    const [from, to] = this.wayOf(message), [x, y] = [to[0] - from[0], to[1] - from[1]];
+    const until = Number.isFinite(message.until) ? message.until : this.end;
+    const passed = Math.min(1, (this.at - message.at) / (until - message.at || 1)) * (message.isLost ? 0.5 : 1);
+    const beside = (message.bytes < 100 ? -5 : 5) / (Math.hypot(x, y) || 1);  // two at the same date are side by side
+    return [from[0] + x * passed - y * beside, from[1] + y * passed + x * beside];
   }
 
   // "Workers 0-2 wait for worker 3", from the time line.
@@ -385,12 +393,12 @@ function drawRacks(g, show) {
 }
 
 function drawWay(g, show, message) {
-  const [from, to] = [show.places[message.node], show.places[message.peer]];
+  const [from, to] = show.wayOf(message);
   g.strokeStyle = colour(message === show.follows ? "accent" : "line");
   g.lineWidth = message === show.follows ? 2 : 1;
   g.beginPath();
-  g.moveTo(from[0] * show.width, from[1] * show.height);
-  g.lineTo(to[0] * show.width, to[1] * show.height);
+  g.moveTo(...from);
+  g.lineTo(...to);
   g.stroke();
 }
 
@@ -503,29 +511,33 @@ class SvgPen {
   }
 }
 
-const svgOf = (show, body, below) => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${show.width} ${show.height + 24}" font-family="DejaVu Sans, Verdana, sans-serif"><rect width="100%" height="100%" fill="${colour("paper")}"/>${body}${below}</svg>`;
+const svgOf = (show, body) => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${show.width} ${show.height + 24}" font-family="DejaVu Sans, Verdana, sans-serif"><rect width="100%" height="100%" fill="${colour("paper")}"/>${body}</svg>\n`;
 
-// A view, and below it the date and the event.
-function frameOf(show) {
+// The parts of a view; the last one is the date and the event below it.
+function partsOf(show) {
   const pen = new SvgPen(show.width, show.height);
   drawShow(show, pen);
-  pen.font = "12px system-ui";
-  pen.textAlign = "start";
-  pen.fillStyle = colour("ink");
+  Object.assign(pen, { font: "12px system-ui", textAlign: "start", fillStyle: colour("ink") });
   pen.fillText(`${show.date.textContent}  ${show.now.textContent}`, 8, show.height + 10);
-  return svgOf(show, pen.out.join(""), "");
+  return pen.out;
 }
+const frameOf = (show) => svgOf(show, partsOf(show).join(""));
 
-// The time of one step from here on, in frames that an animation shows one after the other.
+// One step from here on. Each part stands once, with the times at which it shows.
 function filmOf(show) {
-  const frames = 48, seconds = 6, from = show.at, frame = [];
+  const frames = 48, seconds = 6, from = show.at, shownIn = new Map();
   for (let i = 0; i < frames; ++i) {
     show.moveTo(Math.min(show.end, from + (i * show.unit * seconds) / frames));
-    frame.push(frameOf(show).replace(/^<svg[^>]*>|<\/svg>$/g, ""));
+    for (const part of partsOf(show)) shownIn.set(part, [...(shownIn.get(part) || []), i]);
   }
   show.seek(from);
-  const times = (i) => `<animate attributeName="display" values="none;inline;none" keyTimes="0;${(i / frames).toFixed(4)};${((i + 1) / frames).toFixed(4)}" dur="${seconds}s" calcMode="discrete" repeatCount="indefinite"/>`;
-  return svgOf(show, frame.map((body, i) => `<g display="${i ? "none" : "inline"}">${body}${times(i)}</g>`).join(""), "");
+  const always = [...shownIn].filter(([, at]) => at.length >= frames).map(([part]) => part);
+  const moving = [...shownIn].filter(([, at]) => at.length < frames).map(([part, at]) => {
+    const changes = Array.from({ length: frames }, (_, i) => i).filter((i) => i === 0 || at.includes(i) !== at.includes(i - 1));
+    const values = changes.map((i) => (at.includes(i) ? "inline" : "none")), times = changes.map((i) => Number((i / frames).toFixed(4)));
+    return `<g display="none"><animate attributeName="display" values="${values.join(";")}" keyTimes="${times.join(";")}" dur="${seconds}s" calcMode="discrete" repeatCount="indefinite"/>${part}</g>`;
+  });
+  return svgOf(show, always.join("") + moving.join(""));
 }
 
 function saved(name, text) {
