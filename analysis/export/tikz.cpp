@@ -84,11 +84,9 @@ std::string tikz(const Recording& all, const Recording& window) {
       fmt::format("{}: pdflatex FILE. Characters of names outside ASCII stand here as ?\n", tikz_mark);
   out +=
       "\\documentclass{article}\n\\usepackage[a4paper, landscape, margin=2cm]{geometry}\n"
-      "\\usepackage{pgfplots}\n\\pgfplotsset{compat=1.16}\n"
-      "\\definecolor{compute}{HTML}{009E73}\\definecolor{network}{HTML}{56B4E9}\n"
-      "\\definecolor{wait}{HTML}{F0E442}\\definecolor{service}{HTML}{0072B2}\\definecolor{down}{HTML}{D55E00}"
-      "\n"
-      "\\begin{document}\n\\noindent\n";
+      "\\usepackage{pgfplots}\n\\pgfplotsset{compat=1.16}\n";
+  for (const auto& [use, colour] : use_colours) out += latex_colour(name_of(use), colour) + "\n";
+  out += "\\begin{document}\n\\noindent\n";
   out += lanes_of(window);
   if (!all.curves.empty()) out += "\n\\bigskip\\noindent\n" + loss_axis(all);
   return out + "\\end{document}\n";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <sstream>
@@ -199,9 +200,7 @@ class Chart {
                        stroke(line, number));
   }
   static std::string stroke(const Line& line, std::size_t number) {
-    if (line.arm) return arm_stroke(*line.arm);
-    return fmt::format("stroke=\"{}\"{}", palette[number % std::size(palette)],
-                       number >= std::size(palette) ? " stroke-dasharray=\"1.5 0.7\"" : "");
+    return arm_stroke(line.arm.value_or(number));
   }
 
   std::string legend() const {
@@ -439,6 +438,12 @@ std::string letter_of(std::size_t series) {
 
 const char* colour_of(Use use) {
   return std::ranges::find(use_colours, use, &std::pair<Use, const char*>::first)->second;
+}
+
+std::string latex_colour(std::string_view name, std::string_view colour) {
+  std::string digits(colour.substr(1));
+  for (char& c : digits) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return fmt::format("\\definecolor{{{}}}{{HTML}}{{{}}}", name, digits);
 }
 
 }  // namespace psim::analysis

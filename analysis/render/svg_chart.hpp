@@ -97,14 +97,10 @@ std::vector<std::string> wrapped_in_mm(const std::string& text, double width_mm)
 // About `count` round numbers within [low, high], ascending.
 std::vector<double> ticks(double low, double high, int count);
 
-// The colours of all pictures. Pages have the same colours in analysis/page/page.css, and others for dark
-// mode.
+// The colours of all pictures and pages, as analysis/page/page.css has them for a light page. They remain
+// apart for the colour-blind.
 
-// Colours that remain apart for the colour-blind (Okabe, Ito 2008).
-inline constexpr const char* palette[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                          "#E69F00", "#56B4E9", "#000000", "#999999"};
-
-// Colours and dashes of a study's arms, as on its page.
+// Of a study's arms, and of any lines in their order.
 inline constexpr const char* arm_colours[] = {"#0072b2", "#d55e00", "#009e73", "#b85c93",
                                               "#b87d00", "#3b9bd6", "#000000", "#7a5bc0"};
 
@@ -114,12 +110,15 @@ std::string arm_stroke(std::size_t arm);
 // "a", "b", ..., "z", "aa": names a series in addition to its colour.
 std::string letter_of(std::size_t series);
 
-// The colours of uses of a node.
-inline constexpr std::pair<Use, const char*> use_colours[] = {{Use::compute, "#009E73"},
-                                                              {Use::network, "#56B4E9"},
-                                                              {Use::wait, "#F0E442"},
-                                                              {Use::service, "#0072B2"},
-                                                              {Use::down, "#D55E00"}};
+// Of the uses of a node's time.
+inline constexpr std::pair<Use, const char*> use_colours[] = {{Use::compute, "#3a4660"},
+                                                              {Use::network, "#d6c49c"},
+                                                              {Use::wait, "#dfe4ea"},
+                                                              {Use::service, "#a3ad5e"},
+                                                              {Use::down, "#7a1f3d"}};
 const char* colour_of(Use use);
+
+// LaTeX that defines a colour: "\\definecolor{compute}{HTML}{3A4660}".
+std::string latex_colour(std::string_view name, std::string_view colour);
 
 }  // namespace psim::analysis

@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/render/text_table.hpp"
 #include "analysis/study/curves.hpp"
 #include "analysis/study/files.hpp"
@@ -241,10 +243,10 @@ std::string axis_of(const ConditionCurves& condition, std::size_t& number) {
       out += fmt::format("\\addplot [name path=low{}, draw=none, forget plot] {}", number, from("low"));
       out += fmt::format("\\addplot [name path=high{}, draw=none, forget plot] {}", number, from("high"));
       out += fmt::format("\\addplot [c{1}, opacity=0.2, forget plot] fill between [of=low{0} and high{0}];\n",
-                         number, colour % 6);
+                         number, colour % std::size(arm_colours));
     }
-    out += fmt::format("\\addplot [c{}, thick, no marks] {}\\addlegendentry{{{}}}\n", colour % 6,
-                       from("mean"), latex(curve.label));
+    out += fmt::format("\\addplot [c{}, thick, no marks] {}\\addlegendentry{{{}}}\n",
+                       colour % std::size(arm_colours), from("mean"), latex(curve.label));
     ++number;
     ++colour;
   }
@@ -265,10 +267,10 @@ std::string curves_tex(const Study& study, std::size_t points) {
   std::string out =
       "% The mean losses of the study's arms with their 95 % intervals: pdflatex curves.tex\n"
       "\\documentclass{article}\n\\usepackage[a4paper, landscape, margin=2cm]{geometry}\n"
-      "\\usepackage{pgfplots}\n\\pgfplotsset{compat=1.16}\n\\usepgfplotslibrary{fillbetween}\n"
-      "\\definecolor{c0}{HTML}{0072B2}\\definecolor{c1}{HTML}{D55E00}\\definecolor{c2}{HTML}{009E73}\n"
-      "\\definecolor{c3}{HTML}{CC79A7}\\definecolor{c4}{HTML}{E69F00}\\definecolor{c5}{HTML}{56B4E9}\n"
-      "\\begin{document}\n\\noindent\n";
+      "\\usepackage{pgfplots}\n\\pgfplotsset{compat=1.16}\n\\usepgfplotslibrary{fillbetween}\n";
+  for (std::size_t i = 0; i < std::size(arm_colours); ++i)
+    out += latex_colour(fmt::format("c{}", i), arm_colours[i]) + "\n";
+  out += "\\begin{document}\n\\noindent\n";
   std::size_t number = 0;
   for (const ConditionCurves& condition : mean_curves(study, points)) {
     const auto drawn = [](const MeanCurve& curve) { return !curve.band.empty(); };

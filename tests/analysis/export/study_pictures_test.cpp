@@ -273,6 +273,10 @@ TEST_CASE("arms have the colours of the page, in every condition", "[export]") {
     const std::string variable = fmt::format("--s{}: ", i);
     CHECK(css.substr(css.find(variable) + variable.size(), 7) == arm_colours[i]);
   }
+  for (const auto& [use, colour] : use_colours) {
+    const std::string variable = fmt::format("--{}: ", name_of(use));
+    CHECK(css.substr(css.find(variable) + variable.size(), 7) == colour);
+  }
   for (std::size_t i = 0; i < 8; ++i) CHECK(arm_stroke(i) != arm_stroke(i + 8));
 }
 
