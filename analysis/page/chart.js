@@ -116,6 +116,7 @@ function chart(host, what) {
   const whole = [all.reduce((a, b) => Math.min(a, b), Infinity), all.reduce((a, b) => Math.max(a, b), -Infinity)];
   if (!(whole[1] > whole[0])) whole[1] = whole[0] + 1;
   const range = rangeOf([what.goal, ...curves.flatMap((c) => [...c.mean, ...(c.low || []), ...(c.high || [])])], what.log);
+  if (what.yName.startsWith("accuracy")) [range[0], range[1]] = [Math.max(0, range[0]), Math.min(101, range[1])];
   const axis = (label, side, size) => ({
     label, side, size, stroke: colour("soft"), font: "12px system-ui, sans-serif", labelFont: "13px system-ui, sans-serif", labelSize: 22,
     grid: { stroke: colour("line"), width: 1 }, ticks: { show: false }, values: (plot, values) => values.map(rounded),

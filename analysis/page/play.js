@@ -85,6 +85,7 @@ if (data.kind === "play") {
     }
 
     choose(name, value) {
+      if (!expected) at("guessed").textContent = "";
       this.settings[name] = value;
       this.isEdited = false;
       this.showSettings();
@@ -210,7 +211,7 @@ if (data.kind === "play") {
       const [a, b] = sides.map((side) => fact(side, name).value);
       if (!(a > 0 && b > 0)) return "";
       const factor = Number(Math.max(a / b, b / a).toPrecision(3));
-      if (factor === 1) return "the same";
+      if (factor === 1 || fact(sides[0], name).text === fact(sides[1], name).text) return "the same";
       return `${rounded(factor)}\u00d7 ${b < a ? (isTime(name) ? "faster" : "less") : isTime(name) ? "slower" : "more"}`;
     };
     const doc = (name) => ready().map((side) => fact(side, name).doc).find(Boolean);
@@ -268,6 +269,8 @@ if (data.kind === "play") {
     });
     if (!stage.length) return;
     stage[0].followers = stage.slice(1);
+    stage[0].begin = Math.max(...stage.map((one) => one.begin));  // the dates that all have
+    stage[0].end = Math.max(stage[0].begin, Math.min(...stage.map((one) => one.end)));
     stage[0].seek(keepsDate === null ? stage[0].begin : before);
     if (keepsDate === null && !matchMedia("(prefers-reduced-motion: reduce)").matches) stage[0].toggle();
     window.stage = stage;
@@ -381,7 +384,7 @@ if (data.kind === "play") {
   async function copied(text, field) {
     try {
       await navigator.clipboard.writeText(text);
-      at("copied").textContent = "copied";
+      at("copied").textContent = !field && document.querySelector(".own") ? "copied, without the text of its own: copy that below" : "copied";
     } catch {
       if (field) field.select();
       at("copied").textContent = field ? "selected: copy it with Ctrl-C" : "copy it from the browser's address bar";

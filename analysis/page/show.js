@@ -1,6 +1,9 @@
 // The step-through: nodes as boxes, messages that travel between them, and the state of each node, event by event.
 "use strict";
 
+// The events to which keys and buttons jump.
+const jumps = { u: (one) => one.what === "model_update", w: (one) => one.what === "wait", f: (one) => one.what === "fault", p: (one) => one.what === "sent" && one.word === "push" };
+
 class Show {
   // `isFollower`: another one moves it. `isSmall`: it shares its place with others, and the address is not its own.
   constructor(host, show, line, { story, isFollower, isSmall } = {}) {
@@ -27,13 +30,15 @@ class Show {
     this.why = element("p", { class: "hint why" });
     this.chips = element("div", { class: "chips" });
     const controls = this.controls();
-    host.replaceChildren(...(story ? [this.storyBar()] : []), ...(isFollower ? [] : [controls]), this.canvas, this.now, this.why, ...(isSmall ? [] : [this.chips]), this.said);
+    const below = [this.canvas, this.now, this.why], above = isFollower ? [] : [controls];
+    host.replaceChildren(...(story ? [this.storyBar()] : []), ...(isSmall ? [...above, ...below] : [...below, ...above, this.chips]), this.said);
     this.listen();
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
+    this.moment = 0;
     const linked = !isSmall && this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
-    if (linked) this.goTo(linked.index);
-    else if (story) this.tell(0);
+    if (story) this.tell(Math.max(0, story.moments.findIndex((one) => linked && one.event === linked.number)));
+    else if (linked) this.goTo(linked.index);
     else this.seek(this.begin);
   }
 
@@ -126,18 +131,18 @@ class Show {
     this.date = element("span", { class: "hint date" });
     const left = this.show.all - this.events.length;
     return element("div", { class: "controls" }, this.playButton, button("\u2190", "previous event (left)", () => this.step(-1)), button("\u2192", "next event (right)", () => this.step(1)),
-      element("span", { class: "hint" }, "next"), button("update", "next update (u)", () => this.jump("u")), button("wait", "next end of a wait (w)", () => this.jump("w")), button("fault", "next fault (f)", () => this.jump("f")),
-      button("push", "follow the next push from the gradient to the weights (p)", () => this.jump("p")), speed, this.slider, this.date,
+      element("span", { class: "hint" }, "next"), ...[["update", "next update (u)", "u"], ["wait", "next end of a wait (w)", "w"], ["fault", "next fault (f)", "f"], ["push", "follow the next push from the gradient to the weights (p)", "p"]]
+        .filter(([, , key]) => this.events.some(jumps[key]) && !(this.isSmall && key === "p")).map(([text, label, key]) => button(text, label, () => this.jump(key))),
+      speed, this.slider, this.date,
       ...(this.isSmall ? [] : [button("save picture", "save this view as SVG", () => saved("psim.svg", frameOf(this))), button("save film", "save the next step as an animated SVG", () => saved("psim-film.svg", filmOf(this))),
       element("span", { class: "hint" }, "Space plays; the arrow keys, u, w, f and p go on; a click on a message follows it.")]), ...(left > 0 ? [element("span", { class: "hint" }, `${this.events.length.toLocaleString("en")} of ${this.show.all.toLocaleString("en")} events, from ${rounded(this.begin)} to ${rounded(this.end)} s.`)] : []));
   }
 
   listen() {
-    const jumps = ["u", "w", "f", "p"];
     this.canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const acts = { ...(this.story ? { Enter: () => this.tell(this.moment + 1), Backspace: () => this.tell(this.moment - 1) } : {}), " ": () => this.toggle(), ArrowRight: () => this.step(1), ArrowLeft: () => this.step(-1), Home: () => this.seek(this.begin) };
-      const act = acts[event.key] || (jumps.includes(event.key) ? () => this.jump(event.key) : null);
+      const act = acts[event.key] || (jumps[event.key] ? () => this.jump(event.key) : null);
       if (!act) return;
       event.preventDefault();
       act();
@@ -168,6 +173,7 @@ class Show {
   }
 
   toggle() {
+    this.gliding = null;
     this.playing = !this.playing;
     this.playButton.textContent = this.playing ? "\u25a0 stop" : "\u25b6 play";
     if (!this.playing) return this.settle();
@@ -222,13 +228,12 @@ class Show {
   }
 
   step(by) {
-    const next = Math.min(this.events.length - 1, Math.max(0, this.last + by));
-    if (next !== this.last) this.goTo(next);
+    const next = Math.min(this.events.length - 1, this.last + by);
+    if (next >= 0 && next !== this.last && this.events[next].at >= this.begin) this.goTo(next);
   }
 
   jump(key) {
-    const holds = { u: (one) => one.what === "model_update", w: (one) => one.what === "wait", f: (one) => one.what === "fault", p: (one) => one.what === "sent" && one.word === "push" }[key];
-    const found = this.events.find((one) => one.index > this.last && one.at >= this.begin && holds(one));
+    const found = this.events.find((one) => one.index > this.last && one.at >= this.begin && jumps[key](one));
     if (!found) this.said.textContent = this.now.textContent = { u: "No update follows.", w: "No wait ends after this.", f: "No fault follows.", p: "No push follows." }[key];
     else if (key === "p") this.follow(found);
     else this.goTo(found.index);
@@ -286,13 +291,25 @@ class Show {
     return [from[0] + x * passed - y * beside, from[1] + y * passed + x * beside];
   }
 
+  // The piece of a row of the time line at the date; -1: none.
+  pieceOf(row) {
+    const i = firstAbove(row.end, this.at, 0, row.count);
+    return i < row.count && row.begin[i] <= this.at ? i : -1;
+  }
+
+  // What a worker does at the date: compute, network or wait, as the time line says.
+  useOf(node) {
+    const row = this.line && this.line.rows[this.line.rowByName.get(node.name)], i = row ? this.pieceOf(row) : -1;
+    return i < 0 ? null : this.line.timeline.uses[row.use[i]];
+  }
+
   // "Workers 0-2 wait for worker 3", from the time line.
   whyText() {
     if (!this.line) return "";
     const waits = new Map();
     for (const row of this.line.rows) {
-      const i = firstAbove(row.end, this.at, 0, row.count);
-      if (i >= row.count || row.begin[i] > this.at || this.line.timeline.uses[row.use[i]] !== "wait") continue;
+      const i = this.pieceOf(row);
+      if (i < 0 || this.line.timeline.uses[row.use[i]] !== "wait") continue;
       const whom = this.line.nameOf.get(row.other[i]);
       if (whom && whom !== row.name) waits.set(whom, [...(waits.get(whom) || []), row.name]);
     }
@@ -313,6 +330,7 @@ class Show {
     const event = this.events[this.last];
     this.now.textContent = event && event.at >= this.begin - 1e-12 ? eventText(event, this.show) + "." : "";
     this.why.textContent = this.whyText();
+    if (this.story) this.storyText.classList.toggle("stale", !this.gliding && !(event && event.number === this.story.moments[this.moment].event));
     if (this.asked) return;
     this.asked = true;
     requestAnimationFrame(() => {
@@ -357,6 +375,8 @@ function drawShow(show, g, scale = 1) {
   g.setTransform(scale, 0, 0, scale, 0, 0);
   g.clearRect(0, 0, show.width, show.height);
   g.textBaseline = "middle";
+  show.rowLines = new Map();  // the most lines below a name, by the place of the row
+  show.places.forEach(([, y], node) => show.rowLines.set(y, Math.max(show.rowLines.get(y) || 0, textsIn(show, show.state.nodes[node], node).length)));
   const flying = show.flying(), event = show.events[show.last];
   for (const one of flying) drawWay(g, show, one);
   if (show.show.has_servers) drawRacks(g, show);
@@ -368,7 +388,7 @@ function drawShow(show, g, scale = 1) {
 function boxOf(show, [, y]) {
   const beside = show.show.has_servers ? show.places.filter((other) => other[1] === y).length : show.show.workers / 2.2;
   const width = Math.max(14, Math.min(112, (show.width * 0.86) / Math.max(beside, 7) - 6));
-  return [width, width < 30 ? 26 : 62];
+  return [width, width < 30 ? 26 : 22 + 13.5 * Math.max(2, Math.min(show.isSmall ? 3 : 6, show.rowLines ? show.rowLines.get(y) : 0))];
 }
 
 // A line above neighbours with the name of their rack.
@@ -406,21 +426,20 @@ function drawWay(g, show, message) {
 function textsIn(show, node, number) {
   const { show: data, state } = show, isServer = data.has_servers && number > 0 && number <= data.servers;
   if (node.isDown) return ["down"];
-  if (number === 0) return [state.view === null ? "" : `view ${state.view}`];
-  if (!isServer) return [node.clock === null ? "" : `clock ${node.clock}`, node.isFinished ? "finished" : node.does === "idle" ? "" : node.does];
+  if (number === 0) return state.view === null ? [] : [`view ${state.view}`];
+  if (!isServer) return [node.clock === null ? "" : `clock ${node.clock}`, node.isFinished ? "finished" : { compute: "computing", network: "messages", wait: "waiting" }[show.useOf(node)] || ""].filter(Boolean);
   const shards = [...state.shards.values()].filter((one) => one.node === number && one.role !== "former"), owned = shards.filter((one) => one.role !== "replica");
-  const texts = owned.length ? [`version ${owned.map((one) => one.version).join(", ")}`] : [];
-  const arrived = owned.map((one) => one.arrived), pulls = owned.reduce((sum, one) => sum + one.pulls.size, 0);
-  if (data.group > 1 && owned.length) texts.push(`${arrived.join(", ")} of ${data.group}${data.varies ? " or fewer" : ""} pushes`);
-  else if (arrived.some((one) => one > 0)) texts.push(`${arrived.join(", ")} pushes wait`);
+  const pulls = owned.reduce((sum, one) => sum + one.pulls.size, 0), hasGate = data.group > 1, gate = `of ${data.group}${data.varies ? " or fewer" : ""}`;
+  const texts = owned.flatMap((one) => (owned.length > 1 ? [`shard ${one.shard}: version ${one.version}${hasGate ? `, ${one.arrived} ${gate}` : ""}`]
+    : [`version ${one.version}`, ...(hasGate ? [`${one.arrived} ${gate} pushes`] : one.arrived ? [`${one.arrived} push${one.arrived > 1 ? "es wait" : " waits"}`] : [])]));
   if (pulls) texts.push(`${pulls} pull${pulls > 1 ? "s" : ""} wait${pulls > 1 ? "" : "s"}`);
-  shards.filter((one) => one.role === "replica").forEach((one) => texts.push(`copy ${one.shard}: version ${one.version}`));
+  shards.filter((one) => one.role === "replica").forEach((one) => texts.push(`copy of ${one.shard}: version ${one.version}`));
   return texts;
 }
 
 function drawNode(g, show, node, number, [width, height], isActive) {
   const x = show.places[number][0] * show.width - width / 2, y = show.places[number][1] * show.height - height / 2;
-  const use = node.isDown ? "down" : node.does === "computing" ? "compute" : node.does === "waiting" ? "wait" : null;
+  const use = node.isDown ? "down" : show.useOf(node);
   g.fillStyle = colour("paper");
   g.fillRect(x, y, width, height);
   g.fillStyle = use ? colour(use) : colour("tint");
@@ -430,13 +449,13 @@ function drawNode(g, show, node, number, [width, height], isActive) {
   g.setLineDash(node.suspected ? [4, 3] : []);
   g.strokeRect(x, y, width, height);
   g.setLineDash([]);
-  const texts = [width < 74 ? node.name.replace(/^[a-z]+ /, "") : node.name, ...textsIn(show, node, number)].filter(Boolean);
+  const texts = [width < 74 ? node.name.replace(/^([a-z])[a-z]* (\d+)$/, "$1$2") : node.name, ...textsIn(show, node, number)].filter(Boolean);
   g.textAlign = "center";
   g.save();
   g.beginPath();
   g.rect(x, y, width, height);
   g.clip();
-  texts.slice(0, height < 40 ? 1 : 4).forEach((text, i) => {
+  texts.slice(0, height < 40 ? 1 : show.isSmall ? 4 : 7).forEach((text, i) => {
     g.font = `${i ? "" : "600 "}${width < 60 ? 10 : 11.5}px system-ui, sans-serif`;
     g.fillStyle = colour(i ? "soft" : "ink");
     g.fillText(text, x + width / 2, y + 15 + i * 13.5, width - 4);
@@ -446,7 +465,7 @@ function drawNode(g, show, node, number, [width, height], isActive) {
 
 // Each message as a dot whose area grows with its bytes; a cross for one that is lost.
 function drawFlights(g, show, flying) {
-  const named = flying.filter((one) => one.word !== "heartbeat").length <= 6;
+  const named = show.width > 600 && flying.filter((one) => one.word !== "heartbeat").length <= 6;
   g.textAlign = "left";
   for (const one of flying) {
     const [x, y] = show.placeOf(one), radius = Math.max(2.5, Math.min(9, 1.5 + Math.log10(Math.max(10, one.bytes))));

@@ -22,7 +22,7 @@ function shownEvents(show) {
 }
 
 const startState = (show) => ({
-  nodes: show.names.map((name) => ({ name, clock: null, version: null, does: "idle", since: 0, isDown: false, isFinished: false, suspected: false })),
+  nodes: show.names.map((name) => ({ name, clock: null, version: null, isDown: false, isFinished: false, suspected: false })),
   shards: new Map(),  // by node and shard: {version, arrived, pulls, role}
   view: null,
 });
@@ -35,21 +35,17 @@ function shardAt(state, node, shard) {
 
 // Brings the state to just after the event.
 function apply(state, event) {
-  const node = state.nodes[event.node], does = (what) => { node.does = what; node.since = event.at; };
+  const node = state.nodes[event.node];
   const { sent } = event;
   if (event.what === "begun" || event.what === "resumed") {
-    does("computing");
     node.clock = event.clock;
     node.version = event.version;
-  } else if (["ended", "cancelled", "paused", "killed"].includes(event.what)) {
-    does("waiting");
+  } else if (["ended", "cancelled", "paused"].includes(event.what)) {
+    node.clock = event.clock;
   } else if (event.what === "finish") {
     node.isFinished = true;
-    does("idle");
   } else if (event.what === "sent" && event.word === "weights") {
     shardAt(state, event.node, event.shard).pulls.delete(event.peer);
-  } else if (event.what === "sent" && event.word === "pull" && node.does === "idle") {
-    does("waiting");
   } else if (event.what === "received" && sent) {
     if (sent.word === "push") ++shardAt(state, event.node, sent.shard).arrived;
     if (sent.word === "pull") shardAt(state, event.node, sent.shard).pulls.add(sent.node);
@@ -61,7 +57,7 @@ function apply(state, event) {
   } else if (event.what === "model_update") {
     shardAt(state, event.node, event.shard).version = event.version;
   } else if (event.what === "promotion") {
-    Object.assign(shardAt(state, event.node, event.shard), { version: event.version, arrived: 0, role: "owner" });
+    Object.assign(shardAt(state, event.node, event.shard), { version: event.version, role: "owner" });
   } else if (event.what === "place") {
     if (event.word === "owner") state.shards.forEach((one) => { if (one.shard === event.shard && one.role === "owner") one.role = "former"; });
     shardAt(state, event.peer, event.shard).role = event.word;
@@ -79,6 +75,8 @@ function apply(state, event) {
 }
 
 const sizeText = (bytes) => (bytes >= 1e6 ? rounded(Number((bytes / 1e6).toPrecision(3))) + " MB" : bytes >= 1e3 ? rounded(Number((bytes / 1e3).toPrecision(3))) + " kB" : bytes + " B");
+
+const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"] };
 
 // An event in words.
 function eventText(event, show) {
@@ -101,7 +99,8 @@ function eventText(event, show) {
     promotion: () => `${who} owns shard ${event.shard} from now on`,
     suspicion: () => `${who} suspects that ${name(event.peer)} is down`,
     view_change: () => `${who} announces view ${event.version}`,
-    fault: () => `${event.word} of ${name(event.peer)} ${event.staleness ? "begins" : "ends"}`,
+    fault: () => (faultTexts[event.word] ? `${name(event.peer)} ${faultTexts[event.word][event.staleness ? 0 : 1]}` : `${event.word} of ${name(event.peer)} ${event.staleness ? "begins" : "ends"}`),
+    killed: () => `${who} stops: it has crashed`,
     snapshot: () => `${who} has stored shard ${event.shard}`,
     place: () => `${name(event.peer)} is ${event.word} of shard ${event.shard}`,
   };

@@ -10,6 +10,7 @@ if (data.kind === "study") {
   function draw() {
     graphs.forEach((graph) => graph.destroy());
     const set = current();
+    document.querySelectorAll(".of-loss").forEach((one) => { one.hidden = state.shows !== "loss"; });
     graphs = hosts.map((host) => {
       const curves = set.conditions[Number(host.dataset.condition)].filter((curve) => !state.hidden.has(curve.series));
       return chart(host, { curves, xName: set.x_name, yName: set.y_name, log: state.log && state.shows === "loss", ...(data.goal && data.goal[state.shows] ? { goal: data.goal[state.shows] } : {}) });
@@ -45,7 +46,7 @@ if (data.kind === "study") {
     const shows = new Map(data.curves.map((one) => [one.shows, one.shows]));
     const controls = element("div", { class: "controls" }, choice("along", "along", [...along], state.along, pick("along")));
     if (shows.size > 1) controls.append(choice("shows", "shows", [...shows], state.shows, pick("shows")));
-    controls.append(element("fieldset", {}, tick("logarithm of the loss", true, pick("log"))), ...arms());
+    controls.append(element("fieldset", { class: "of-loss" }, tick("logarithm of the loss", true, pick("log"))), ...arms());
     hosts[0].parentElement.insertBefore(controls, hosts[0].parentElement.querySelector(".curves, h3"));
     controls.after(element("p", { class: "hint" }, "Drag to zoom, double-click to see all; with the keyboard: arrows, +, - and 0."));
   }
