@@ -165,7 +165,8 @@ std::string made(const RunView& view) {
   return notes +
          fmt::format(
              "<p>Its digest is <code>{}</code>: every run with this digest is the same run, event by event. "
-             "This command makes it again, in the run's folder:</p><pre class=\"command\">{}</pre><details><summary>The "
+             "This command makes it again, in the run's folder:</p><pre "
+             "class=\"command\">{}</pre><details><summary>The "
              "scenario, with every default</summary><pre>{}</pre></details><p class=\"kind\">psim "
              "{}, {}, build {}. Numbers are those of <code>summary.json</code>; "
              "point at one to see all its digits.</p>",
@@ -308,11 +309,11 @@ std::string show_page(const RunPage& page, std::optional<double> at, const Json&
   if (at) data["timeline"]["opens"] = {*at, std::min(page.timeline->end, *at + page.timeline->end / 20)};
   return html_of(
       {.title = name_of_run(page.summary) + ", step by step - psim",
-       .body =
-           header(view) +
-           section("steps", story.is_null() ? "Step by step" : escaped(story["title"].get<std::string>()), "",
-                   "<div id=\"show\"></div>") +
-           section("lanes", waiting_heading(view), lane_keys(*page.timeline), happenings(*page.timeline) + "<div id=\"timeline\"></div>"),
+       .body = header(view) +
+               section("steps", story.is_null() ? "Step by step" : escaped(story["title"].get<std::string>()),
+                       "", "<div id=\"show\"></div>") +
+               section("lanes", waiting_heading(view), lane_keys(*page.timeline),
+                       happenings(*page.timeline) + "<div id=\"timeline\"></div>"),
        .data = data});
 }
 
