@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -53,7 +54,7 @@ struct RunPage {
 std::string run_page(const RunPage& page);
 // Only the step-through and the time line. `at`: the date at which it opens. The page needs the run's events,
 // and at most this many nodes. `story`: null, or its "title" and "moments" (docs/report.md).
-inline constexpr std::size_t most_shown_nodes = 100;
+inline constexpr std::int64_t most_shown_nodes = 100, most_shown_events = 12'000;
 std::string show_page(const RunPage& page, std::optional<double> at, const Json& story);
 // The date that the first fact of a run tells: when it reached its target, or without a target when most
 // answers were right. The name is empty for a model without accuracy, the date null if the run missed it.

@@ -298,12 +298,13 @@ std::string run_page(const RunPage& page) {
 
 std::string show_page(const RunPage& page, std::optional<double> at, const Json& story) {
   const RunView view{.page = page, .numbers = Numbers(page.summary)};
+  ShowFrom from{.date = at};
+  if (!story.is_null()) from.event = story["moments"].at(0)["event"].get<std::int64_t>();
   Json data{{"kind", "run"},
             {"end", page.summary["sim_time_s"]},
             {"curve", Json::array()},
             {"timeline", timeline_json(*page.timeline)},
-            {"show", show_json(*page.record, *page.timeline,
-                               story.is_null() ? -1 : story["moments"].at(0)["event"].get<std::int64_t>())},
+            {"show", show_json(*page.record, *page.timeline, from)},
             {"path", path_json(page.why["path"])},
             {"story", story}};
   if (at) data["timeline"]["opens"] = {*at, std::min(page.timeline->end, *at + page.timeline->end / 20)};

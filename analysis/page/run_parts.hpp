@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,9 +66,14 @@ Json path_json(const Json& path);
 // The time line for the scripts of the page.
 Json timeline_json(const Timeline& timeline);
 
-// The events for the step-through; null: the run has too many nodes. Of too many events, those from
-// `from_event` on; without it, those around the first fault, or the first ones.
-Json show_json(const RunRecord& record, const Timeline& timeline, std::int64_t from_event = -1);
+// Where the step-through of a run with too many events begins: at this event, or before this date; otherwise
+// before the first fault, or at the begin.
+struct ShowFrom {
+  std::optional<std::int64_t> event = {};
+  std::optional<double> date = {};  // seconds
+};
+// The events for the step-through; null: the run has too many nodes.
+Json show_json(const RunRecord& record, const Timeline& timeline, const ShowFrom& from = {});
 
 // All data for the scripts of the page.
 Json run_data(const RunView& view);

@@ -15,9 +15,8 @@ class Show {
     this.story = story;
     this.events = shownEvents(show);
     this.messages = this.events.filter((one) => one.what === "sent");
-    this.begin = this.events.find((one) => one.what === "begun" && one.bytes === 0)?.at ?? this.events[0].at;
-    if (story) this.begin = Math.min(this.begin, this.eventOf(story.moments[0]).at);
-    else this.begin = Math.max(this.begin, line && line.timeline.opens ? line.timeline.opens[0] : 0, this.firstWindow());
+    const begun = this.events.find((one) => one.what === "begun");
+    this.begin = show.before ? this.events[show.before].at : story || !begun ? this.events[0].at : begun.at;
     this.end = Math.min(this.events.at(-1).at, line ? line.timeline.end : Infinity);
     this.unit = this.stepSeconds() / 6;  // simulated seconds in a second, at speed 1
     this.speed = 1;
@@ -39,7 +38,7 @@ class Show {
     const linked = !isSmall && this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
     if (story) this.tell(Math.max(0, story.moments.findIndex((one) => linked && one.event === linked.number)));
     else if (linked) this.goTo(linked.index);
-    else this.seek(this.begin);
+    else this.seek(line && line.timeline.opens ? line.timeline.opens[0] : this.begin);
   }
 
   eventOf(moment) {
@@ -91,12 +90,6 @@ class Show {
   isLit(name) {
     const one = this.story && this.story.moments[this.moment];
     return Boolean(one && one.lit.includes(name));
-  }
-
-  // Events that only tell the state before the window come first, at dates long before the others.
-  firstWindow() {
-    const more = this.show.all - this.events.length;
-    return more > 0 && this.messages.length ? this.messages[0].at : 0;
   }
 
   // The usual time from the begin of a worker's step to the begin of its next one.
@@ -175,6 +168,7 @@ class Show {
   toggle() {
     this.gliding = null;
     this.playing = !this.playing;
+    this.playButton.setAttribute("aria-pressed", String(this.playing));
     this.playButton.textContent = this.playing ? "\u25a0 stop" : "\u25b6 play";
     if (!this.playing) return this.settle();
     if (this.at >= this.end) this.seek(this.begin);
@@ -200,6 +194,7 @@ class Show {
     this.at = at;
     while (this.last + 1 < this.events.length && this.events[this.last + 1].at <= at) apply(this.state, this.events[++this.last]);
     this.slider.value = Math.round((1000 * (at - this.begin)) / (this.end - this.begin || 1));
+    this.slider.setAttribute("aria-valuetext", `${rounded(at)} s`);
     this.date.textContent = `${at.toFixed(Math.max(0, 5 - Math.floor(Math.log10(this.stepSeconds2 || (this.stepSeconds2 = this.stepSeconds())) + 3)))} s`;
     if (this.line && !this.isSmall) this.line.mark(at);
     this.followers.forEach((other) => other.moveTo(Math.min(other.end, at)));
@@ -234,7 +229,7 @@ class Show {
 
   jump(key) {
     const found = this.events.find((one) => one.index > this.last && one.at >= this.begin && jumps[key](one));
-    if (!found) this.said.textContent = this.now.textContent = { u: "No update follows.", w: "No wait ends after this.", f: "No fault follows.", p: "No push follows." }[key];
+    if (!found) this.said.textContent = this.now.textContent = { u: "No update follows", w: "No wait ends after this", f: "No fault follows", p: "No push follows" }[key] + (this.show.all > this.events.length - this.show.before ? " in these events." : ".");
     else if (key === "p") this.follow(found);
     else this.goTo(found.index);
   }
@@ -256,8 +251,19 @@ class Show {
     const event = this.events[this.last];
     if (!event) return;
     this.said.textContent = this.now.textContent;
-    if (this.last >= 0 && this.hasMoved && !this.isSmall) history.replaceState(null, "", "#event=" + event.number);
+    if (this.last >= 0 && this.hasMoved && !this.isSmall) this.writeAddress(event.number);
     this.hasMoved = true;
+  }
+
+  // At most a few times a second: browsers refuse more.
+  writeAddress(number) {
+    clearTimeout(this.soon);
+    const rest = 250 - (performance.now() - (this.written ?? -1000));
+    if (rest > 0) this.soon = setTimeout(() => this.writeAddress(number), rest);
+    else {
+      this.written = performance.now();
+      history.replaceState(null, "", "#event=" + number);
+    }
   }
 
   flying() {
@@ -319,7 +325,7 @@ class Show {
   resize() {
     const scale = window.devicePixelRatio || 1, rows = new Set(this.places.map(([, y]) => y)).size;
     this.width = this.canvas.parentElement.clientWidth;
-    this.height = this.isSmall ? 198 : Math.max(300, Math.min(520, 130 + 95 * rows));
+    this.height = this.isSmall ? 198 : !this.show.has_servers && this.show.workers > 8 ? 520 : Math.max(300, Math.min(520, 130 + 95 * rows));
     [this.canvas.width, this.canvas.height] = [Math.round(this.width * scale), Math.round(this.height * scale)];
     [this.canvas.style.width, this.canvas.style.height] = [this.width + "px", this.height + "px"];
     this.scale = scale;
@@ -353,17 +359,17 @@ function placesOf(show) {
     row([0, ...others], 0.5, 0.42, 0.58);
     return places;
   }
-  const perRow = 16, lines = Math.ceil(workers.length / perRow);
+  const perRow = workers.length > 64 ? 25 : 16, lines = Math.ceil(workers.length / perRow);
   for (let i = 0; i < lines; ++i) {
     const members = workers.slice(Math.floor((i * workers.length) / lines), Math.floor(((i + 1) * workers.length) / lines));
     row(members, lines === 1 ? 0.82 : 0.5 + (0.4 * i) / (lines - 1));
   }
-  const servers = nodes.filter(isServer), isFew = servers.length + others.length < 10;
+  const servers = nodes.filter(isServer), isFew = servers.length < 5 && others.length < 2;
   if (!isFew) row([0, ...servers, ...others], 0.16);
   else {
     row([0], 0.16, 0.06, 0.06);
     row(servers, 0.16, 0.5 - 0.085 * (servers.length - 1), 0.5 + 0.085 * (servers.length - 1));
-    row(others, 0.16, 0.94 - 0.1 * (others.length - 1), 0.94);
+    row(others, 0.16, 0.94, 0.94);
   }
   return places;
 }
@@ -386,7 +392,9 @@ function drawShow(show, g, scale = 1) {
 
 // Width and height of a box in the row of a node, so that neighbours do not touch.
 function boxOf(show, [, y]) {
-  const beside = show.show.has_servers ? show.places.filter((other) => other[1] === y).length : show.show.workers / 2.2;
+  const { has_servers: hasServers, workers } = show.show, near = Math.PI / Math.max(workers, 3);
+  const beside = show.places.filter((other) => other[1] === y).length;
+  if (!hasServers && workers > 8) return [Math.max(14, Math.min(112, 0.7 * show.width * Math.sin(near))), workers > 16 ? 20 : 36];
   const width = Math.max(14, Math.min(112, (show.width * 0.86) / Math.max(beside, 7) - 6));
   return [width, width < 30 ? 26 : 22 + 13.5 * Math.max(2, Math.min(show.isSmall ? 3 : 6, show.rowLines ? show.rowLines.get(y) : 0))];
 }
@@ -425,11 +433,11 @@ function drawWay(g, show, message) {
 // What a box says below its name: [text, ...].
 function textsIn(show, node, number) {
   const { show: data, state } = show, isServer = data.has_servers && number > 0 && number <= data.servers;
-  if (node.isDown) return ["down"];
+  if (node.isDown) return [node.isAbsent ? "absent" : "down"];
   if (number === 0) return state.view === null ? [] : [`view ${state.view}`];
-  if (!isServer) return [node.clock === null ? "" : `clock ${node.clock}`, node.isFinished ? "finished" : { compute: "computing", network: "messages", wait: "waiting" }[show.useOf(node)] || ""].filter(Boolean);
-  const shards = [...state.shards.values()].filter((one) => one.node === number && one.role !== "former"), owned = shards.filter((one) => one.role !== "replica");
-  const pulls = owned.reduce((sum, one) => sum + one.pulls.size, 0), hasGate = data.group > 1, gate = `of ${data.group}${data.varies ? " or fewer" : ""}`;
+  if (!isServer) return [node.clock === null ? "" : `clock ${node.clock}`, node.leaves ? "leaves" : node.isFinished ? "finished" : { compute: "computing", network: "messages", wait: "waiting" }[show.useOf(node)] || ""].filter(Boolean);
+  const shards = [...state.shards.values()].filter((one) => one.node === number && one.role !== "former" && one.role !== "next" && !one.isOld), owned = shards.filter((one) => one.role !== "replica");
+  const pulls = owned.reduce((sum, one) => sum + one.pulls.size, 0), hasGate = data.group > 1, gate = `of ${data.varies ? "\u2264 " : ""}${data.group}`;
   const texts = owned.flatMap((one) => (owned.length > 1 ? [`shard ${one.shard}: version ${one.version}${hasGate ? `, ${one.arrived} ${gate}` : ""}`]
     : [`version ${one.version}`, ...(hasGate ? [`${one.arrived} ${gate} pushes`] : one.arrived ? [`${one.arrived} push${one.arrived > 1 ? "es wait" : " waits"}`] : [])]));
   if (pulls) texts.push(`${pulls} pull${pulls > 1 ? "s" : ""} wait${pulls > 1 ? "" : "s"}`);
@@ -524,9 +532,9 @@ class SvgPen {
   save() {}
   clip() {}
   restore() {}
-  fillText(text, x, y) {
+  fillText(text, x, y, most = Infinity) {
     const [, weight, size] = /^(600 )?([\d.]+)px/.exec(this.font);
-    this.add("text", { x, y: y + Number(size) / 3, "font-size": size, fill: this.fillStyle, "text-anchor": this.textAlign === "center" ? "middle" : "start", ...(weight ? { "font-weight": 600 } : {}) }, text);
+    this.add("text", { x, y: y + Number(size) / 3, "font-size": size, fill: this.fillStyle, "text-anchor": this.textAlign === "center" ? "middle" : "start", ...(weight ? { "font-weight": 600 } : {}), ...(text.length * size * 0.6 > most ? { textLength: most, lengthAdjust: "spacingAndGlyphs" } : {}) }, text);
   }
 }
 
@@ -544,12 +552,13 @@ const frameOf = (show) => svgOf(show, partsOf(show).join(""));
 
 // One step from here on. Each part stands once, with the times at which it shows.
 function filmOf(show) {
-  const frames = 48, seconds = 6, from = show.at, shownIn = new Map();
+  const frames = 48, seconds = 6, from = show.at, index = show.last, shownIn = new Map();
   for (let i = 0; i < frames; ++i) {
     show.moveTo(Math.min(show.end, from + (i * show.unit * seconds) / frames));
     for (const part of partsOf(show)) shownIn.set(part, [...(shownIn.get(part) || []), i]);
   }
-  show.seek(from);
+  show.goTo(Math.max(0, index));
+  if (show.at < from) show.moveTo(from);
   const always = [...shownIn].filter(([, at]) => at.length >= frames).map(([part]) => part);
   const moving = [...shownIn].filter(([, at]) => at.length < frames).map(([part, at]) => {
     const changes = Array.from({ length: frames }, (_, i) => i).filter((i) => i === 0 || at.includes(i) !== at.includes(i - 1));

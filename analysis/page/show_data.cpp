@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -16,8 +17,6 @@
 
 namespace psim::analysis {
 namespace {
-
-constexpr std::size_t most_events = 12'000;
 
 // Where each node stands: the first link that it shares with its neighbours, "rack 0" of "rack 0 to core".
 // Empty: its own link ends at the switch of all nodes.
@@ -83,7 +82,8 @@ class Before {
     const bool has_peer = row.is<ShardPlace, FaultChange>();
     if (has_peer || row.is<ModelUpdate, ViewChange, Computation>()) keep(row, has_peer ? row.peer : 0);
   }
-  void give(Events& events) {
+  // The number of events that it has given.
+  std::int64_t give(Events& events) {
     std::vector<const Row*> rows;
     for (const auto& [key, row] : last_) rows.push_back(&row);
     for (const auto& [number, row] : on_their_way_) rows.push_back(&row);
@@ -91,6 +91,7 @@ class Before {
     for (const Row* row : rows) events.add(*row);
     last_.clear();
     on_their_way_.clear();
+    return std::ssize(rows);
   }
 
  private:
@@ -113,20 +114,29 @@ class Before {
 
 bool is_shown(const Row& row) { return !row.is_detail || row.is<ShardPlace>(); }
 
-}  // namespace
-
-Json show_json(const RunRecord& record, const Timeline& timeline, std::int64_t from_event) {
-  const Facts& facts = record.facts;
-  if (record.names.size() > most_shown_nodes) return nullptr;
-  std::int64_t all = 0, first = 0;
-  const double opens = first_fault(timeline) ? opening_of(timeline).from : 0;
+// Where the page begins, if it cannot show all events: the number of shown events before it.
+std::int64_t first_of(const RunRecord& record, const Timeline& timeline, const ShowFrom& from,
+                      std::int64_t& all) {
+  const auto fault = first_fault(timeline);
+  const std::optional<double> date = from.date ? from.date : fault ? std::optional(fault->at) : std::nullopt;
+  std::int64_t at = 0;
   each_event(record, [&](const Row& row) {
     if (!is_shown(row)) return;
     ++all;
-    if (from_event >= 0 ? row.number < from_event : row.at < opens) first = all;
+    if (from.event ? row.number < *from.event : date && row.at < *date) at = all;
   });
-  const auto most = static_cast<std::int64_t>(most_events);
-  first = std::clamp<std::int64_t>(all - most, 0, first);
+  constexpr std::int64_t lead = most_shown_events / 6;  // before a date, so that one can step back
+  return std::clamp<std::int64_t>(from.event ? at : at - lead, 0,
+                                  std::max<std::int64_t>(0, all - most_shown_events));
+}
+
+}  // namespace
+
+Json show_json(const RunRecord& record, const Timeline& timeline, const ShowFrom& from) {
+  const Facts& facts = record.facts;
+  if (std::ssize(record.names) > most_shown_nodes) return nullptr;
+  std::int64_t all = 0, given = 0;
+  const std::int64_t first = first_of(record, timeline, from, all);
   Events events;
   Before before;
   std::int64_t place = 0;
@@ -134,15 +144,21 @@ Json show_json(const RunRecord& record, const Timeline& timeline, std::int64_t f
     if (!is_shown(row)) return;
     const std::int64_t here = place++;
     if (here < first) before.add(row);
-    else before.give(events);
-    if (here >= first && here < first + most) events.add(row);
+    else given += before.give(events);
+    if (here >= first && here < first + most_shown_events) events.add(row);
   });
+  // Pushes of an update, if one number holds for all shards and all dates.
+  const bool has_group = record.jobs.empty() && facts.rule.group <= facts.workers;
+  const bool varies = facts.rule.varies || facts.rule.closes_by_date() || first_fault(timeline) ||
+                      std::ranges::find(facts.here_at_first, false) != facts.here_at_first.end();
   return {{"names", record.names},
           {"servers", facts.servers},
           {"workers", facts.workers},
           {"has_servers", facts.has_servers},
-          {"group", facts.rule.group},
-          {"varies", facts.rule.varies || facts.rule.closes_by_date()},
+          {"group", has_group ? facts.rule.group : 0},
+          {"varies", varies},
+          {"here_at_first", facts.here_at_first},
+          {"before", given},
           {"places", places_of(record)},
           {"words", events.words()},
           {"all", all},

@@ -22,7 +22,10 @@ function shownEvents(show) {
 }
 
 const startState = (show) => ({
-  nodes: show.names.map((name) => ({ name, clock: null, version: null, isDown: false, isFinished: false, suspected: false })),
+  nodes: show.names.map((name, node) => {
+    const isAbsent = node > show.servers && show.here_at_first[node - 1 - show.servers] === false;
+    return { name, clock: null, version: null, isDown: isAbsent, isAbsent, leaves: false, isFinished: false, suspected: false };
+  }),
   shards: new Map(),  // by node and shard: {version, arrived, pulls, role}
   view: null,
 });
@@ -57,26 +60,28 @@ function apply(state, event) {
   } else if (event.what === "model_update") {
     shardAt(state, event.node, event.shard).version = event.version;
   } else if (event.what === "promotion") {
-    Object.assign(shardAt(state, event.node, event.shard), { version: event.version, role: "owner" });
+    Object.assign(shardAt(state, event.node, event.shard), { version: event.version, role: "owner", isOld: false });
   } else if (event.what === "place") {
     if (event.word === "owner") state.shards.forEach((one) => { if (one.shard === event.shard && one.role === "owner") one.role = "former"; });
-    shardAt(state, event.peer, event.shard).role = event.word;
+    Object.assign(shardAt(state, event.peer, event.shard), { role: event.word, isOld: false });
   } else if (event.what === "view_change") {
     state.view = event.version;
+    state.shards.forEach((one) => { one.isOld = Boolean(one.role); });  // the view's places follow
   } else if (event.what === "suspicion") {
     state.nodes[event.peer].suspected = true;
   } else if (event.what === "fault" && state.nodes[event.peer]) {
-    const target = state.nodes[event.peer], isAway = ["crash", "leave"].includes(event.word);
-    if (isAway) target.isDown = event.staleness === 1;
-    if (event.word === "restart" || event.word === "join") target.isDown = false;
-    if (isAway && target.isDown) state.shards.forEach((one) => { if (one.node === event.peer) Object.assign(one, { arrived: 0, pulls: new Set() }); });
+    const target = state.nodes[event.peer], begins = event.staleness === 1;
+    if (event.word === "crash") target.isDown = begins;
+    if (event.word === "leave") target.leaves = begins;
+    if (event.word === "restart" || event.word === "join") Object.assign(target, { isDown: false, isAbsent: false, leaves: false });
+    if (event.word === "crash" && begins) state.shards.forEach((one) => { if (one.node === event.peer) Object.assign(one, { arrived: 0, pulls: new Set() }); });
     if (!target.isDown) target.suspected = false;
   }
 }
 
 const sizeText = (bytes) => (bytes >= 1e6 ? rounded(Number((bytes / 1e6).toPrecision(3))) + " MB" : bytes >= 1e3 ? rounded(Number((bytes / 1e3).toPrecision(3))) + " kB" : bytes + " B");
 
-const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"] };
+const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"], "link-down": ["is cut off", "has its links again"], partition: ["is parted from others", "is no longer parted from others"], degrade: ["has slow links", "has its usual links again"], drop: ["loses messages", "loses no messages any more"] };
 
 // An event in words.
 function eventText(event, show) {
@@ -86,15 +91,22 @@ function eventText(event, show) {
   const texts = {
     sent: () => `${who} sends ${event.word} to ${name(event.peer)}${event.bytes ? ", " + sizeText(event.bytes) : ""}${about(event)}`,
     received: () => (sent ? `${who} receives ${sent.word} from ${name(sent.node)}${about(sent)}` : `${who} receives a message`),
-    lost: () => (sent ? `the ${sent.word} from ${name(sent.node)} to ${name(sent.peer)} is lost` : "a message is lost"),
-    begun: () => `${who} begins to compute clock ${event.clock} with version ${event.version}`,
+    lost: () => (sent ? `${name(sent.node)}'s ${sent.word} to ${name(sent.peer)} is lost` : "a message is lost"),
+    begun: () => `${who} begins to compute ${event.word === "step" ? "" : `a ${event.word} of `}clock ${event.clock} with version ${event.version}`,
     ended: () => `${who} has computed clock ${event.clock}`,
     cancelled: () => `${who} gives up clock ${event.clock}: a newer version is there`,
     wait: () => `${who} stops waiting: the message of ${name(event.peer)} has arrived`,
     finish: () => `${who} has finished`,
     release: () => `${who} answers the pull of ${name(event.peer)} now, because of a ${event.word}`,
-    applied: () => `${who} applies the push of ${name(event.peer)}, clock ${event.clock}${event.staleness ? `; it is ${event.staleness} updates old` : ""}`,
+    applied: () => `${who} applies the push of ${name(event.peer)}, clock ${event.clock}${event.staleness ? `; it is ${event.staleness} update${event.staleness > 1 ? "s" : ""} old` : ""}`,
     late: () => `${who} drops the push of ${name(event.peer)}: it is too late or too stale`,
+    unused: () => `${who} does not use the push of ${name(event.peer)} any more`,
+    duplicate: () => `${who} has had this push of ${name(event.peer)} before`,
+    refused: () => `${who} refuses the push of ${name(event.peer)}; it is sent again`,
+    repetition: () => `${who} sends its ${event.word} to ${name(event.peer)} again`,
+    slow_worker: () => `${who} finds ${name(event.peer)} slow`,
+    given: () => `${who} gives a task of clock ${event.clock}${event.peer ? ` to ${name(event.peer)}` : ""}`,
+    done: () => `${who} learns that a task of clock ${event.clock} is done`,
     model_update: () => `${who} makes version ${event.version}${shard}`,
     promotion: () => `${who} owns shard ${event.shard} from now on`,
     suspicion: () => `${who} suspects that ${name(event.peer)} is down`,
@@ -116,7 +128,8 @@ function pathOfPush(events, push) {
     return found;
   };
   const worker = push.node;
-  const received = add("arrives", (one) => one.sent === push);
+  const received = add("arrives", (one) => one.sent === push && one.what === "received");
+  if (!received) add("is lost", (one) => one.sent === push);
   const outcome = received && after(received, (one) => one.node === received.node && one.peer === worker && one.shard === push.shard && one.clock === push.clock && ["applied", "late", "unused"].includes(one.what));
   const applied = outcome || (received && events.find((one) => one.at === received.at && one.peer === worker && one.shard === push.shard && one.what === "applied"));
   if (applied) steps.push([applied, applied.what]);

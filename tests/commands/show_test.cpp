@@ -65,6 +65,10 @@ TEST_CASE("a story makes its run, and says which moment the run lacks", "[comman
   CHECK(later.code == 2);
   CHECK(later.err.find("the run has no moment for \"It happens.\"") != std::string::npos);
   CHECK(later.err.find("found 1 of the story's 2 moments") != std::string::npos);
+  const std::string pushes = "kind = \"push\"\nnode = \"server 0\"\n";  // of two workers in three steps
+  CHECK(tell(story_with(moment("received", pushes + "count = 6\n"))).code == 0);
+  CHECK(tell(story_with(moment("received", pushes + "count = 7\n"))).code == 2);
+  CHECK(tell(story_with(moment("received", pushes + "other = \"worker 1\"\ncount = 4\n"))).code == 2);
   const Outcome wrong = tell(story_with("[[moment]]\nevnt = \"begun\"\nsays = \"It happens.\"\n"));
   CHECK(wrong.code == 2);
   CHECK(wrong.err.find("mine.toml:4:1") != std::string::npos);

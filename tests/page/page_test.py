@@ -145,6 +145,7 @@ def check_show(browser, run):
         browser.run("show.canvas.focus()")
         browser.key(key)
         check(browser.run("show.last >= 0 && !!show.now.textContent"), f"{key} shows nothing")
+    browser.run("new Promise((r) => setTimeout(r, 600))")  # the address follows a little later
     number = browser.run("show.events[show.last].number")
     check(browser.run("location.hash") == f"#event={number}", "the address does not hold the event")
     browser.run("show.step(1)")

@@ -78,6 +78,20 @@ fs::path story_file(const std::string& name) {
       fmt::format("stories that come with psim: {}; you may also name a file", fmt::join(names, ", ")));
 }
 
+// Throws Refused for a word that no event has.
+void check_events(const Story& story) {
+  std::vector<std::string> known;
+  const auto add = [&](const auto& names) { known.insert(known.end(), names.begin(), names.end()); };
+  add(phase_names), add(outcome_names), add(task_phase_names), add(event_table_names);
+  for (const StoryMoment& moment : story.moments) {
+    if (std::ranges::find(known, moment.event) != known.end() || moment.event.empty()) continue;
+    const std::string near = nearest(moment.event, known);
+    throw Refused(fmt::format("no event is called {}", moment.event),
+                  near.empty() ? fmt::format("events: {}", fmt::join(known, ", "))
+                               : fmt::format("did you mean {}?", near));
+  }
+}
+
 // Throws Invalid, with all mistakes and their places.
 Story story_in(const fs::path& path) {
   const std::string text = read_file(path);
@@ -92,11 +106,15 @@ Story story_in(const fs::path& path) {
     Reader reader(document, diagnostics);
     describe(reader, story);
     reader.finish({});
+    check_events(story);
     if (story.moments.empty() && diagnostics.empty())
       throw Refused(fmt::format("the story {} has no [[moment]]", path.string()),
                     "docs/report.md describes stories");
   }
   if (!diagnostics.empty()) throw Invalid{diagnostics.render()};
+  std::error_code error;  // a scenario next to the story
+  if (const fs::path beside = path.parent_path() / story.scenario; fs::is_regular_file(beside, error))
+    story.scenario = beside.string();
   return story;
 }
 
@@ -122,9 +140,10 @@ Json told(const Story& story, const analysis::RunRecord& record) {
     }
   }
   Json moments = Json::array();
-  std::int64_t seen = 0;
+  std::int64_t seen = 0, events = 0;  // of this moment; since the first moment
   analysis::each_event(record, [&](const analysis::Row& row) {
-    if (moments.size() == story.moments.size()) return;
+    if (moments.size() == story.moments.size() || row.is_detail) return;
+    if (!moments.empty()) ++events;
     const StoryMoment& next = story.moments[moments.size()];
     if (!is_at(next, row, record.names) || ++seen < next.count) return;
     moments.push_back({{"event", row.number}, {"says", next.says}, {"lit", next.lit}, {"boxes", next.boxes}});
@@ -135,6 +154,10 @@ Json told(const Story& story, const analysis::RunRecord& record) {
         fmt::format("the run has no moment for \"{}\"", story.moments[moments.size()].says),
         fmt::format("psim found {} of the story's {} moments before; the events of a run are in its run.db",
                     moments.size(), story.moments.size()));
+  if (events >= analysis::most_shown_events)
+    throw Refused(fmt::format("the story spans {} events", events),
+                  fmt::format("a page has at most {}: take moments nearer to each other, or fewer nodes",
+                              analysis::most_shown_events));
   return {{"title", story.title}, {"moments", moments}};
 }
 
@@ -142,7 +165,7 @@ int show_run(const fs::path& dir, const fs::path& target, const ShowCommand& com
              const std::optional<Story>& story) {
   const analysis::RunRecord record = open_record(dir);
   const analysis::Timeline timeline = analysis::timeline_of(record);
-  if (record.names.size() > analysis::most_shown_nodes)
+  if (std::ssize(record.names) > analysis::most_shown_nodes)
     throw Refused(fmt::format("{} has {} nodes", dir.string(), record.names.size()),
                   fmt::format("a page shows at most {}; psim report has a time line of all",
                               analysis::most_shown_nodes));
