@@ -190,7 +190,7 @@ class Show {
 
   // The date, with all events until then.
   moveTo(at) {
-    if (this.state === undefined || at < this.at) [this.state, this.last] = [startState(this.show), -1];
+    if (this.state === undefined || at < this.at) [this.state, this.last] = [startState(this.show, this.events), -1];
     this.at = at;
     while (this.last + 1 < this.events.length && this.events[this.last + 1].at <= at) apply(this.state, this.events[++this.last]);
     this.slider.value = Math.round((1000 * (at - this.begin)) / (this.end - this.begin || 1));
@@ -211,7 +211,7 @@ class Show {
   goTo(index) {
     this.stop();
     const event = this.events[index];
-    [this.state, this.last] = [startState(this.show), -1];
+    [this.state, this.last] = [startState(this.show, this.events), -1];
     while (this.last < index) apply(this.state, this.events[++this.last]);
     this.at = event.at;
     const last = this.last;

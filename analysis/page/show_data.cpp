@@ -78,7 +78,11 @@ class Before {
  public:
   void add(const Row& row) {
     if (row.is<Sent>()) on_their_way_.insert_or_assign(row.number, row);
+    if (row.is<Sent>(MessageKind::weights)) open_.erase({row.node, row.shard, row.peer, pull});
     if (row.is<Received, Lost>()) arrive(row);
+    if (row.is<PushOutcome>()) open_.erase({row.node, row.shard, row.peer, row.push});
+    if (row.is_crash())
+      std::erase_if(open_, [&](const auto& one) { return std::get<0>(one.first) == row.peer; });
     const bool has_peer = row.is<ShardPlace, FaultChange>();
     if (has_peer || row.is<ModelUpdate, ViewChange, Computation>()) keep(row, has_peer ? row.peer : 0);
   }
@@ -87,21 +91,28 @@ class Before {
     std::vector<const Row*> rows;
     for (const auto& [key, row] : last_) rows.push_back(&row);
     for (const auto& [number, row] : on_their_way_) rows.push_back(&row);
+    for (const auto& [key, pair] : open_) rows.insert(rows.end(), {&pair.first, &pair.second});
     std::ranges::sort(rows, {}, [](const Row* row) { return row->number; });
     for (const Row* row : rows) events.add(*row);
     last_.clear();
     on_their_way_.clear();
+    open_.clear();
     return std::ssize(rows);
   }
 
  private:
-  // A replica's version is that of the last change that it has received.
+  // A replica's version is that of the last change that it has received. Pushes wait for their update, and
+  // pulls for their answer.
   void arrive(const Row& row) {
     const auto sent = on_their_way_.extract(row.sent);
-    const bool is_change = row.message && row.message->kind == MessageKind::replicate;
-    if (sent.empty() || !is_change || row.is<Lost>()) return;
-    keep(sent.mapped(), row.node);
-    keep(row, row.node);
+    if (sent.empty() || row.is<Lost>()) return;
+    if (const MessageKind kind = row.message->kind; kind == MessageKind::replicate) {
+      keep(sent.mapped(), row.node);
+      keep(row, row.node);
+    } else if (kind == MessageKind::push || kind == MessageKind::pull) {
+      const std::int64_t number = kind == MessageKind::push ? row.push : pull;
+      open_.insert_or_assign({row.node, row.shard, row.peer, number}, std::pair(sent.mapped(), row));
+    }
   }
   void keep(const Row& row, std::uint32_t peer) {
     const std::string_view what = row.is<Computation>() ? "computation" : row.name();
@@ -110,6 +121,9 @@ class Before {
   std::map<std::tuple<std::string_view, std::string_view, std::uint32_t, std::uint32_t, std::uint32_t>, Row>
       last_;
   std::map<std::int64_t, Row> on_their_way_;
+  static constexpr std::int64_t pull = -1;
+  // Messages that have arrived, with their sending: by server, shard, worker and push.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, std::pair<Row, Row>> open_;
 };
 
 bool is_shown(const Row& row) { return !row.is_detail || row.is<ShardPlace>(); }

@@ -21,9 +21,10 @@ function shownEvents(show) {
   return events;
 }
 
-const startState = (show) => ({
+const startState = (show, events) => ({
   nodes: show.names.map((name, node) => {
-    const isAbsent = node > show.servers && show.here_at_first[node - 1 - show.servers] === false;
+    const fault = events.find((one) => one.what === "fault" && one.peer === node && ["join", "leave", "crash", "restart"].includes(one.word));
+    const isAbsent = (node > show.servers && show.here_at_first[node - 1 - show.servers] === false) || (fault !== undefined && fault.word === "join");
     return { name, clock: null, version: null, isDown: isAbsent, isAbsent, leaves: false, isFinished: false, suspected: false };
   }),
   shards: new Map(),  // by node and shard: {version, arrived, pulls, role}
@@ -81,7 +82,7 @@ function apply(state, event) {
 
 const sizeText = (bytes) => (bytes >= 1e6 ? rounded(Number((bytes / 1e6).toPrecision(3))) + " MB" : bytes >= 1e3 ? rounded(Number((bytes / 1e3).toPrecision(3))) + " kB" : bytes + " B");
 
-const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"], "link-down": ["is cut off", "has its links again"], partition: ["is parted from others", "is no longer parted from others"], degrade: ["has slow links", "has its usual links again"], drop: ["loses messages", "loses no messages any more"] };
+const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"], "link-down": ["is cut off", "has its links again"], partition: ["is parted from others", "is no longer parted from others"], degrade: ["has slow links", "has its usual links again"], drop: ["loses messages", "loses no messages any more"], duplicate: ["gets messages twice", "gets no message twice any more"], delay: ["has late messages", "has no late messages any more"], reorder: ["has late messages", "has no late messages any more"] };
 
 // An event in words.
 function eventText(event, show) {
@@ -91,7 +92,7 @@ function eventText(event, show) {
   const texts = {
     sent: () => `${who} sends ${event.word} to ${name(event.peer)}${event.bytes ? ", " + sizeText(event.bytes) : ""}${about(event)}`,
     received: () => (sent ? `${who} receives ${sent.word} from ${name(sent.node)}${about(sent)}` : `${who} receives a message`),
-    lost: () => (sent ? `${name(sent.node)}'s ${sent.word} to ${name(sent.peer)} is lost` : "a message is lost"),
+    lost: () => (sent ? `${name(sent.node)}'s ${sent.word} to ${name(sent.peer)} ${sent.word.endsWith("s") ? "are" : "is"} lost` : "a message is lost"),
     begun: () => `${who} begins to compute ${event.word === "step" ? "" : `a ${event.word} of `}clock ${event.clock} with version ${event.version}`,
     ended: () => `${who} has computed clock ${event.clock}`,
     cancelled: () => `${who} gives up clock ${event.clock}: a newer version is there`,
@@ -114,7 +115,7 @@ function eventText(event, show) {
     fault: () => (faultTexts[event.word] ? `${name(event.peer)} ${faultTexts[event.word][event.staleness ? 0 : 1]}` : `${event.word} of ${name(event.peer)} ${event.staleness ? "begins" : "ends"}`),
     killed: () => `${who} stops: it has crashed`,
     snapshot: () => `${who} has stored shard ${event.shard}`,
-    place: () => `${name(event.peer)} is ${event.word} of shard ${event.shard}`,
+    place: () => `${name(event.peer)} ${{ owner: "owns", replica: "has a copy of", next: "is to own", former: "no longer owns" }[event.word]} shard ${event.shard}`,
   };
   return texts[event.what] ? texts[event.what]() : `${who}: ${event.what.replaceAll("_", " ")}${event.word ? " " + event.word : ""}`;
 }

@@ -166,10 +166,9 @@ void check_study_target(const fs::path& dir) {
                     "move it away; psim writes there and does not follow links");
   }
   // The order matters: another process may turn the folder into a study now, and writes the manifest first.
-  const std::string unfinished_manifest = std::string(manifest_name) + std::string(analysis::unfinished);
   const bool is_empty =
-      std::ranges::all_of(fs::directory_iterator(dir), [&](const fs::directory_entry& entry) {
-        return entry.path().filename().string().starts_with(unfinished_manifest);
+      std::ranges::all_of(fs::directory_iterator(dir), [](const fs::directory_entry& entry) {
+        return entry.path().filename().string().find(analysis::unfinished) != std::string::npos;
       });
   if (is_empty || fs::exists(dir / manifest_name)) return;
   if (fs::exists(dir / "summary.json"))
