@@ -122,13 +122,13 @@ class Show {
     speed.value = 1;
     speed.addEventListener("change", () => { this.speed = Number(speed.value); });
     this.date = element("span", { class: "hint date" });
-    const left = this.show.all - this.events.length;
+    const known = this.events.length - this.show.before, left = this.show.all - known;
     return element("div", { class: "controls" }, this.playButton, button("\u2190", "previous event (left)", () => this.step(-1)), button("\u2192", "next event (right)", () => this.step(1)),
       element("span", { class: "hint" }, "next"), ...[["update", "next update (u)", "u"], ["wait", "next end of a wait (w)", "w"], ["fault", "next fault (f)", "f"], ["push", "follow the next push from the gradient to the weights (p)", "p"]]
         .filter(([, , key]) => this.events.some(jumps[key]) && !(this.isSmall && key === "p")).map(([text, label, key]) => button(text, label, () => this.jump(key))),
       speed, this.slider, this.date,
       ...(this.isSmall ? [] : [button("save picture", "save this view as SVG", () => saved("psim.svg", frameOf(this))), button("save film", "save the next step as an animated SVG", () => saved("psim-film.svg", filmOf(this))),
-      element("span", { class: "hint" }, "Space plays; the arrow keys, u, w, f and p go on; a click on a message follows it.")]), ...(left > 0 ? [element("span", { class: "hint" }, `${this.events.length.toLocaleString("en")} of ${this.show.all.toLocaleString("en")} events, from ${rounded(this.begin)} to ${rounded(this.end)} s.`)] : []));
+      element("span", { class: "hint" }, "Space plays; the arrow keys, u, w, f and p go on; a click on a message follows it.")]), ...(left > 0 ? [element("span", { class: "hint" }, `${known.toLocaleString("en")} of ${this.show.all.toLocaleString("en")} events, from ${rounded(this.begin)} to ${rounded(this.end)} s.`)] : []));
   }
 
   listen() {
@@ -191,11 +191,16 @@ class Show {
   // The date, with all events until then.
   moveTo(at) {
     if (this.state === undefined || at < this.at) [this.state, this.last] = [startState(this.show, this.events), -1];
-    this.at = at;
     while (this.last + 1 < this.events.length && this.events[this.last + 1].at <= at) apply(this.state, this.events[++this.last]);
+    this.arrive(at);
+  }
+
+  // Shows the state at a date.
+  arrive(at) {
+    this.at = at;
     this.slider.value = Math.round((1000 * (at - this.begin)) / (this.end - this.begin || 1));
     this.slider.setAttribute("aria-valuetext", `${rounded(at)} s`);
-    this.date.textContent = `${at.toFixed(Math.max(0, 5 - Math.floor(Math.log10(this.stepSeconds2 || (this.stepSeconds2 = this.stepSeconds())) + 3)))} s`;
+    this.date.textContent = `${at.toFixed(Math.max(0, 2 - Math.floor(Math.log10(6 * this.unit))))} s`;
     if (this.line && !this.isSmall) this.line.mark(at);
     this.followers.forEach((other) => other.moveTo(Math.min(other.end, at)));
     this.draw();
@@ -213,12 +218,7 @@ class Show {
     const event = this.events[index];
     [this.state, this.last] = [startState(this.show, this.events), -1];
     while (this.last < index) apply(this.state, this.events[++this.last]);
-    this.at = event.at;
-    const last = this.last;
-    this.last = this.events.length;  // no further event
-    this.moveTo(event.at);
-    this.last = last;
-    this.draw();
+    this.arrive(event.at);
     this.settle();
   }
 
