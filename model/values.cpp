@@ -33,9 +33,8 @@ void remove(std::byte* memory, std::size_t bytes) {
 }
 
 // Every step allocates and frees arrays of the same sizes. Freed arrays are kept for the next array of their
-// size. Where one step needs more of one size and the next step more of another, the memory may exceed the
-// largest amount that was in use by a half, and by `spare` at most; then idle arrays are released first. With
-// asp and two servers of a model of 10 MB that halves the time.
+// size. The memory never exceeds the largest amount that was in use: idle arrays of other sizes are released
+// first.
 class KeptArrays {
  public:
   std::byte* take(std::size_t bytes) {
@@ -43,8 +42,7 @@ class KeptArrays {
     in_use_ += bytes;
     most_in_use_ = std::max(most_in_use_, in_use_);
     if (const auto same = idle_.find(bytes); same != idle_.end()) return taken(same);
-    const std::size_t most = most_in_use_ + std::min(most_in_use_ / 2, spare);
-    while (!idle_.empty() && in_use_ + idle_bytes_ > most) {
+    while (!idle_.empty() && in_use_ + idle_bytes_ > most_in_use_) {
       const auto largest = std::prev(idle_.end());
       const std::size_t size = largest->first;
       remove(taken(largest), size);
@@ -60,8 +58,7 @@ class KeptArrays {
   }
 
  private:
-  static constexpr std::size_t spare = std::size_t{256} << 20U;  // bytes
-  using Idle = std::map<std::size_t, std::vector<std::byte*>>;   // by size
+  using Idle = std::map<std::size_t, std::vector<std::byte*>>;  // by size
   std::byte* taken(Idle::iterator same) {
     std::byte* memory = same->second.back();
     idle_bytes_ -= same->first;
