@@ -12,12 +12,17 @@ function rangeOf(values, log) {
   return [low - room, high + room];
 }
 
+// The least of 1, 2 and 5 times powers of ten with which `count` steps cover the range.
+function roundStep(low, high, count) {
+  const rough = (high - low) / count, ten = 10 ** Math.floor(Math.log10(rough));
+  return [1, 2, 5, 10].map((one) => one * ten).find((one) => one >= rough);
+}
+
 // About `count` round values on an axis; on a logarithmic one 1, 2 and 5 times powers of ten.
 function roundValues(low, high, count, log) {
   const all = [];
   if (!log || high / low < 3) {
-    const rough = (high - low) / count, ten = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((one) => one * ten).find((one) => one >= rough);
+    const step = roundStep(low, high, count);
     for (let i = Math.ceil(low / step); i * step <= high; ++i) all.push(Number((i * step).toPrecision(12)));
     return all;
   }

@@ -251,7 +251,7 @@ if (data.kind === "play") {
   }
 
   // Both clusters at the same date. After a break by hand it stays at that date.
-  let stage = [], keepsDate = null;
+  let stage = [], keepsDate = false;
   function drawStage(lines) {
     const before = stage.length ? stage[0].at : null;
     stage.forEach((one) => one.destroy());
@@ -271,8 +271,8 @@ if (data.kind === "play") {
     stage[0].followers = stage.slice(1);
     stage[0].begin = Math.max(...stage.map((one) => one.begin));  // the dates that all have
     stage[0].end = Math.max(stage[0].begin, Math.min(...stage.map((one) => one.end)));
-    stage[0].seek(keepsDate === null ? stage[0].begin : before);
-    if (keepsDate === null && !matchMedia("(prefers-reduced-motion: reduce)").matches) stage[0].toggle();
+    stage[0].seek(keepsDate ? before : stage[0].begin);
+    if (!keepsDate && !matchMedia("(prefers-reduced-motion: reduce)").matches) stage[0].toggle();
     window.stage = stage;
   }
 
@@ -314,7 +314,7 @@ if (data.kind === "play") {
   async function breakWith(side, name, [what, more], fault) {
     const other = sides[1 - side.number], isMessage = typeof what === "object", date = stage[0].at;
     let text = side.text.value;
-    keepsDate = date;
+    keepsDate = true;
     if (!/^\[recovery\]/m.test(text)) {
       text += "\n[recovery]\nenabled = true\n";
       await runText(side, text);
@@ -327,7 +327,7 @@ if (data.kind === "play") {
       await runText(other, toml);
       at("broken").textContent = `${"AB"[other.number]} is ${"AB"[side.number]} with ${name} ${isMessage ? `the ${what.word} of ${more[what.node]}` : what} at ${rounded(isMessage ? target.at : date)} s. \u201cTake it with you\u201d has its TOML.`;
     }
-    keepsDate = null;
+    keepsDate = false;
   }
   function runText(side, text) {
     side.text.value = text;

@@ -35,10 +35,16 @@ class Show {
     new ResizeObserver(() => this.resize()).observe(host);
     this.resize();
     this.moment = 0;
-    const linked = !isSmall && this.events.find((one) => String(one.number) === (/^#event=(\d+)$/.exec(location.hash) || [])[1]);
+    const linked = this.linked();
     if (story) this.tell(Math.max(0, story.moments.findIndex((one) => linked && one.event === linked.number)));
     else if (linked) this.goTo(linked.index);
     else this.seek(line && line.timeline.opens ? line.timeline.opens[0] : this.begin);
+  }
+
+  // The event of the address, "#event=120".
+  linked() {
+    const [, number] = (!this.isSmall && /^#event=(\d+)$/.exec(location.hash)) || [];
+    return this.events.find((one) => String(one.number) === number);
   }
 
   eventOf(moment) {
@@ -148,7 +154,7 @@ class Show {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw(), { signal });
     if (this.isSmall) return;
     addEventListener("hashchange", () => {
-      const number = Number((/^#event=(\d+)$/.exec(location.hash) || [])[1]), found = this.events.find((one) => one.number === number);
+      const found = this.linked();
       if (found && found.index !== this.last) this.goTo(found.index);
     }, { signal });
   }
@@ -267,17 +273,7 @@ class Show {
   }
 
   flying() {
-    const { at, last } = this, now = [];
-    for (const one of this.messages) {
-      if (one.index > last) break;
-      if (one.until > at || (one.until === at && !this.isOver(one))) now.push(one);
-    }
-    return now;
-  }
-
-  // Whether the event at which a message arrives has been shown.
-  isOver(message) {
-    return this.events.some((one) => one.sent === message && one.index <= this.last && one.what !== "sent");
+    return this.messages.filter((one) => one.index <= this.last && one.over > this.last);
   }
 
   // The ends of a message's way, at the edges of both boxes.
@@ -510,7 +506,7 @@ function drawFlights(g, show, flying) {
 // What drawShow needs of a canvas, as SVG.
 class SvgPen {
   constructor(width, height) {
-    Object.assign(this, { width, height, out: [], path: "", dash: [], clips: 0, open: [0] });
+    Object.assign(this, { width, height, out: [], path: "", dash: [] });
   }
   setTransform() {}
   clearRect() {}

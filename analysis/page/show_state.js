@@ -1,7 +1,7 @@
 // The step-through's events, and what the nodes have and do at a date. All of it comes from recorded events.
 "use strict";
 
-// {at, number, node, what, word, peer, shard, clock, version, bytes, staleness, sent}; `sent` is the event that sent the message.
+// {at, number, node, what, word, peer, shard, clock, version, bytes, staleness, sent}; `sent` is the event that sent the message. A sending also has the date and the index of the event that ends the message's way: `until`, `over`.
 function shownEvents(show) {
   const events = [], byNumber = new Map();
   let number = 0, at = 0;
@@ -10,11 +10,9 @@ function shownEvents(show) {
     at += later;
     const event = { index: events.length, number, at: at / 1e9, node, what: show.words[what], word: show.words[word], peer, shard, clock, version, bytes, staleness };
     event.sent = back ? byNumber.get(number - back) : undefined;
-    if (event.what === "sent") event.until = Infinity;
-    if ((event.what === "received" || event.what === "lost") && event.sent) {
-      event.sent.until = event.at;
-      event.sent.isLost = event.what === "lost";
-    }
+    if (event.what === "sent") event.until = event.over = Infinity;
+    if ((event.what === "received" || event.what === "lost") && event.sent)
+      Object.assign(event.sent, { until: event.at, over: event.index, isLost: event.what === "lost" });
     byNumber.set(number, event);
     events.push(event);
   }
@@ -25,7 +23,7 @@ const startState = (show, events) => ({
   nodes: show.names.map((name, node) => {
     const fault = events.find((one) => one.what === "fault" && one.peer === node && ["join", "leave", "crash", "restart"].includes(one.word));
     const isAbsent = (node > show.servers && show.here_at_first[node - 1 - show.servers] === false) || (fault !== undefined && fault.word === "join");
-    return { name, clock: null, version: null, isDown: isAbsent, isAbsent, leaves: false, isFinished: false, suspected: false };
+    return { name, clock: null, isDown: isAbsent, isAbsent, leaves: false, isFinished: false, suspected: false };
   }),
   shards: new Map(),  // by node and shard: {version, arrived, pulls, role}
   view: null,
@@ -41,10 +39,7 @@ function shardAt(state, node, shard) {
 function apply(state, event) {
   const node = state.nodes[event.node];
   const { sent } = event;
-  if (event.what === "begun" || event.what === "resumed") {
-    node.clock = event.clock;
-    node.version = event.version;
-  } else if (["ended", "cancelled", "paused"].includes(event.what)) {
+  if (["begun", "resumed", "ended", "cancelled", "paused"].includes(event.what)) {
     node.clock = event.clock;
   } else if (event.what === "finish") {
     node.isFinished = true;

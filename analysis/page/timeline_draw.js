@@ -64,16 +64,8 @@ function patternOf(g, use) {
   return pattern;
 }
 
-function ticksOf(low, high) {
-  const rough = (high - low) / 7, ten = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((one) => one * ten).find((one) => one >= rough);
-  const all = [];
-  for (let i = Math.ceil(low / step); i * step <= high; ++i) all.push(i * step);
-  return { all, digits: Math.max(0, -Math.floor(Math.log10(step))) };
-}
-
 function drawAxis(g, line, style) {
-  const { all, digits } = ticksOf(line.view[0], line.view[1]);
+  const all = roundValues(...line.view, 7), digits = Math.max(0, -Math.floor(Math.log10(roundStep(...line.view, 7))));
   g.fillStyle = style.soft;
   g.textAlign = "center";
   for (const at of all) {
