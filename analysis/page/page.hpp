@@ -52,8 +52,8 @@ struct RunPage {
   std::string with_events = {};             // that makes the run with its events
 };
 std::string run_page(const RunPage& page);
-// A page with only the step-through and the time line. It opens at the date `at`, in simulated seconds. It needs
-// the run's events, and a run of at most this many nodes. `story`: null, or its "title" and "moments"
+// A page with only the step-through and the time line. It opens at the date `at`, in simulated seconds. It
+// needs the run's events, and a run of at most this many nodes. `story`: null, or its "title" and "moments"
 // (docs/report.md).
 inline constexpr std::int64_t most_shown_nodes = 100, most_shown_events = 12'000;
 std::string show_page(const RunPage& page, std::optional<double> at, const Json& story);

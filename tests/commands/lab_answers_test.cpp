@@ -55,7 +55,7 @@ TEST_CASE("labs: a share is never misread, and slips are said", "[lab][slow]") {
   CHECK(unread.out.find("answers.toml has oops") != std::string::npos);
   CHECK(unread.out.find("cluster.toml has changed") != std::string::npos);
   const Outcome wrong = psim::test::psim({"lab", "hand-in", "--out", "h.json"}, student.folder());
-  CHECK(wrong.out.find("open: bsp_seconds, ssp_lead") != std::string::npos);
+  CHECK(wrong.out.find("open: one_backup, bsp_seconds, ssp_lead") != std::string::npos);
   CHECK(wrong.out.find("unreadable answers, which score 0") != std::string::npos);
   CHECK(wrong.out.find("does not have: oops") != std::string::npos);
   CHECK(wrong.out.find("changed files") != std::string::npos);

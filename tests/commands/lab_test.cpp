@@ -57,11 +57,13 @@ TEST_CASE("labs: predictions come first, and stay", "[lab][slow]") {
   student.answer("bsp_seconds", "2.5");
   const Outcome early = student.check();
   CHECK(early.code == 1);
-  CHECK(early.out.find("first predict how_much_slower, how_long_fast_ones_wait, share_of_the_slow_one") !=
+  CHECK(early.out.find(
+            "first predict how_much_slower, how_long_fast_ones_wait, share_of_the_slow_one, one_backup") !=
         std::string::npos);
   student.answer("how_much_slower", "1");  // that it does not matter
   student.answer("how_long_fast_ones_wait", "none");
   student.answer("share_of_the_slow_one", "40 %");
+  student.answer("one_backup", "nearly as long as under bsp");
   const Outcome unread = student.check();
   CHECK(unread.out.find("psim cannot read this: write a share: 73 % or 0.73") != std::string::npos);
   CHECK(unread.out.find("locked: 1; psim compares it after all predictions") != std::string::npos);
@@ -84,6 +86,7 @@ TEST_CASE("labs: an answer is told once the student's own run has shown it", "[l
   student.answer("how_much_slower", "1");
   student.answer("how_long_fast_ones_wait", "0 %");
   student.answer("share_of_the_slow_one", "100 %");
+  student.answer("one_backup", "nearly as long as under bsp");
   const Json even = student.run({"straggler.0.slowdown=1.0"}), bsp = student.run({});
   const double slower = step(bsp) / step(even);
   const auto tells = [&](const Outcome& check) {
@@ -101,21 +104,30 @@ TEST_CASE("labs: an answer is told once the student's own run has shown it", "[l
   has(locked, "how_much_slower         locked: 1; now run it and fill in observed.how_much_slower");
   has(locked, "  psim run cluster.toml --set straggler.0.slowdown=1.0\n");
   has(locked,
-      "locked until your own runs show the right answer: how_much_slower, how_long_fast_ones_wait, "
-      "share_of_the_slow_one");
+      "locked until your own runs show the right answer, and you write why: how_much_slower, "
+      "how_long_fast_ones_wait, share_of_the_slow_one, one_backup");
   CHECK(locked.find("hint 1") == std::string::npos);
   student.answer("observed.how_much_slower", "junk");
   has(tells(student.check()), "observed.how_much_slower psim cannot read this");
-  student.observe("how_much_slower",
-                  1.03 * slower);  // near enough for a prediction, and not what a run shows
+  // Near enough for a prediction, and not what a run shows.
+  student.answer("observed.how_much_slower", 1.03 * slower);
   const std::string wrong = tells(student.check());
   has(wrong, "your runs do not show");
   has(wrong, "hint 1: the column `step [ms]` of both runs");
   CHECK(wrong.find("hint 2") == std::string::npos);
-  student.observe("how_much_slower", 2 * slower);
+  student.answer("observed.how_much_slower", 2 * slower);
   has(tells(student.check()), "hint 2: divide");
   student.answer("observed.how_much_slower", fmt::format("{:.3g}", slower));  // as a student rounds it
-  has(student.check().out, "you predicted 1; it is ");
+  for (const char* reason : {"", "because it is"}) {
+    student.answer("reason.how_much_slower", reason);
+    has(student.check().out,
+        "why is it so? Write one sentence, of 4 words or more, after reason.how_much_slower");
+    CHECK(student.check().out.find("you predicted") == std::string::npos);
+  }
+  student.answer("reason.how_much_slower", "The barrier waits for the slow one.");
+  const std::string settled = student.check().out;
+  has(settled, "you predicted 1; it is ");
+  has(settled, "Under a barrier all workers wait for the slow one, in every step.");  // the idea behind 1
   write(student.folder() / "answers.toml",
         content(student.folder() / "answers.toml") + "observed.oops = 1\n");
   has(student.check().out, "answers.toml has observed.oops, but this lab has no such question");

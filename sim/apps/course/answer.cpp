@@ -150,6 +150,12 @@ bool is_readable(const LabQuestion& question, const std::string& answer) {
                                   : chosen_in(question, answer).has_value();
 }
 
+std::optional<double> ratio_to(const LabQuestion& question, const std::string& answer,
+                               const RightAnswer& right) {
+  if (!question.choices.empty() || right.number == 0) return {};
+  return amount_in(answer, question).value() / right.number;
+}
+
 std::string form_of(const LabQuestion& question) {
   if (!question.choices.empty()) return fmt::format("one of: {}", fmt::join(question.choices, ", "));
   if (question.unit == "%") return "a share: 73 % or 0.73";

@@ -1,6 +1,7 @@
 // Reads a student's answer and decides whether it is right.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ Mark mark_of(const LabQuestion& question, const std::string& answer, const Right
 bool suits_all(const LabQuestion& question, const std::vector<RightAnswer>& right);
 // Whether the answer is a number or one of the choices.
 bool is_readable(const LabQuestion& question, const std::string& answer);
+// A readable number divided by the right one; nothing for a choice, or if the right one is 0.
+std::optional<double> ratio_to(const LabQuestion& question, const std::string& answer,
+                               const RightAnswer& right);
 // How a student may write the answer.
 std::string form_of(const LabQuestion& question);
 // A readable answer as psim understands it: "13 864 ms" is 1.386e+04 ms.

@@ -32,11 +32,12 @@ const Subcommand lab_table[] = {
         "lab",
         [](CLI::App* app, LabCommand& a) {
           option(app, "words", a.words)
-              ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER");
+              ->type_name("list | start NUMBER | check | status | hand-in | try NUMBER | exam NUMBER");
           option(app, "--student", a.student)->check(not_empty("student"));
           option(app, "--in", a.folder)->check(not_empty("folder"));
           option(app, "-o,--out", a.out)->check(not_empty("folder"));
           option(app, "--course", a.course)->check(not_empty("folder"));
+          option(app, "--answers", a.answers);
         },
         lab),
     command<GradeCommand>(
@@ -46,6 +47,7 @@ const Subcommand lab_table[] = {
           option(app, "--csv", a.csv)->check(not_empty("file"));
           option(app, "--gradescope", a.gradescope)->check(not_empty("file"));
           option(app, "--junit", a.junit)->check(not_empty("file"));
+          option(app, "--page", a.page)->check(not_empty("file"));
           option(app, "--pass", a.pass)->check(CLI::Range(0.0, 100.0));
           option(app, "--secret", a.secret)->check(not_empty("secret"));
           option(app, "--course", a.course)->check(not_empty("folder"));
@@ -74,6 +76,14 @@ int list_labs(const fs::path& course) {
   return done;
 }
 
+// The ID of the command line. Throws Refused, with an example.
+std::string student_of(const LabCommand& command, const char* example) {
+  if (command.student.empty()) throw Refused("the ID of the student is missing", example);
+  if (const auto student = id_in(command.student)) return *student;
+  throw Refused(fmt::format("`{}` is not a valid ID of a student", command.student),
+                "an ID has letters, digits and . _ - @, at most 64 in all");
+}
+
 std::int64_t number_of_lab(const LabCommand& command, const char* example) {
   if (command.words.size() != 2) throw Refused("the number of the lab is missing", example);
   const auto number = number_in<std::int64_t>(command.words[1]);
@@ -92,13 +102,7 @@ int start_lab(const LabCommand& command) {
     number = number_of_lab(command, "psim lab start 1 --student YOUR-ID");
     read = lab_of(number, command.course, student.value_or("nobody"));
   });
-  wrong.check([&] {
-    if (command.student.empty())
-      throw Refused("the ID of the student is missing", "psim lab start 1 --student YOUR-ID");
-    if (!student)
-      throw Refused(fmt::format("`{}` is not a valid ID of a student", command.student),
-                    "an ID has letters, digits and . _ - @, at most 64 in all");
-  });
+  wrong.check([&] { student_of(command, "psim lab start 1 --student YOUR-ID"); });
   const fs::path folder =
       command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
   if (!command.out.empty() || number > 0) wrong.check([&] { LabSession::check_folder(folder); });
@@ -119,7 +123,9 @@ int show_status(const Lab& lab, const LabSession& session) {
     const std::vector<std::string> misses = session.misses(one.name);
     const auto answer = session.answer(one);
     const bool is_observed = one.predict && session.answer(observation_of(one));
-    const char* state = session.locked(one.name) && is_observed              ? "locked, observed"
+    const char* state = session.locked(one.name) && is_observed && session.reason(one.name)
+                            ? "locked, observed, explained"
+                        : session.locked(one.name) && is_observed            ? "locked, observed"
                         : session.locked(one.name)                           ? "locked"
                         : !answer                                            ? "open"
                         : std::ranges::find(misses, *answer) != misses.end() ? "not right"
@@ -134,12 +140,13 @@ int show_status(const Lab& lab, const LabSession& session) {
 
 // Warns of parts of a hand-in that look like answers but score 0.
 void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
-  std::vector<std::string> open, unchecked, unreadable, unobserved;
+  std::vector<std::string> open, unchecked, unreadable, unobserved, unexplained;
   for (const LabQuestion& one : lab.questions) {
     const auto answer = session.answer(one);
     if (one.predict && session.locked(one.name)) {
       const auto observed = session.answer(observation_of(one));
       if (!observed || !is_readable(observation_of(one), *observed)) unobserved.push_back(one.name);
+      else if (!session.reason(one.name)) unexplained.push_back(one.name);
       continue;
     }
     if (!answer) open.push_back(one.name);
@@ -153,6 +160,8 @@ void warn(const Lab& lab, const LabSession& session, LabSolver& solver) {
   say_of(unreadable, "unreadable answers, which score 0 (`psim lab check` says why)");
   say_of(unchecked, "predictions that were never checked, which score 0 (`psim lab check` locks them)");
   say_of(unobserved, "predictions without the value from your own run (it gives half of their points)");
+  say_of(unexplained,
+         "predictions without a reason of one sentence (with the value, it gives half of their points)");
   say_of(session.answered_nowhere(lab), "names in answers.toml that this lab does not have");
   say_of(changed_files(lab, session),
          "changed files, which the grader sees (`psim lab start` with another --out writes the originals)");
@@ -170,7 +179,7 @@ int hand_in(const Lab& lab, const LabSession& session, const std::string& out) {
   const fs::path path = out.empty()
                             ? session.folder() / fmt::format("lab{}-{}.json", lab.number, session.student())
                             : fs::path(out);
-  check_own(path, {"\"psim.hand-in/1\""}, "psim lab hand-in");
+  check_own(path, {"\"psim.hand-in/2\"", "\"psim.hand-in/1\""}, "psim lab hand-in");
   const ScratchFolder scratch("psim-lab");
   LabSolver solver(lab, draw(lab, session.student()), scratch.path());
   const Json file = hand_in_of(lab, session, solver);
@@ -225,6 +234,9 @@ class LabTrial {
   int answer() {
     const std::vector<std::string> ids = trial_ids(lab_of(number_, course_, trial_id(1)));
     for (const std::string& id : ids) try_all(id);
+    for (const auto& [name, is_wrong] : is_wrong_) {
+      if (!is_wrong) mistakes_.push_back(fmt::format("the misconception {}, which is always right", name));
+    }
     if (!mistakes_.empty()) fmt::print("\n{} wrong: {}\n", mistakes_.size(), fmt::join(mistakes_, ", "));
     std::size_t tried = ids.size();
     std::vector<std::string> same = alike(tried);
@@ -261,6 +273,7 @@ class LabTrial {
         right_[question.name].push_back(solver.right(question));
         if (question.predict) solver.right(observation_of(question));
         solver.told(question.because);
+        try_misconceptions(question, solver);
         return answer_text(question, right_[question.name].back());
       });
     }
@@ -269,6 +282,19 @@ class LabTrial {
       const auto trials = solver.judge(given_out(lab, lab.design->file, drawn), {1});
       return fmt::format("score {:.0f} % without changes", 100 * mean_score(trials));
     });
+  }
+
+  // Throws Refused if a misconception has no value or text. For some IDs it may be right by chance.
+  void try_misconceptions(const LabQuestion& question, LabSolver& solver) {
+    const RightAnswer right = solver.right(question);
+    for (const LabQuestion::Misconception& one : question.misconceptions) {
+      LabQuestion wrong = question;
+      wrong.answer = {one.value};
+      const std::string text = answer_text(question, solver.right(wrong));
+      solver.told(one.says);
+      const bool is_wrong = mark_of(question, text, right) == Mark::wrong;
+      is_wrong_[fmt::format("{} of {}", one.value, question.name)] |= is_wrong;
+    }
   }
 
   // Adds one ID, for these questions only.
@@ -296,7 +322,45 @@ class LabTrial {
   ScratchFolder scratch_{"psim-lab"};
   std::vector<std::string> mistakes_;
   std::map<std::string, std::vector<RightAnswer>> right_;  // by question, of each ID
+  std::map<std::string, bool> is_wrong_;                   // by misconception: for at least one ID
 };
+
+// The part of the lab's text between its first two headings: the student's cluster.
+std::string first_section(const std::string& text) {
+  const std::size_t from = text.find("\n## ");
+  if (from == std::string::npos) return "";
+  return text.substr(from + 1, text.find("\n## ", from + 1) - from);
+}
+
+// A sheet for an exam: the questions that need no run, with the numbers of this ID.
+int print_exam(const LabCommand& command) {
+  constexpr const char* example = "psim lab exam 2 --student exam-1 --answers";
+  const std::string id = student_of(command, example);
+  const Lab lab = lab_of(number_of_lab(command, example), command.course, id);
+  const Drawn drawn = draw(lab, id);
+  const ScratchFolder scratch("psim-lab");
+  LabSolver solver(lab, drawn, scratch.path());
+  std::error_code error;
+  fmt::print("# Lab {}: {} ({})\n", lab.number, lab.title, id);
+  if (fs::is_regular_file(lab.folder / "README.md", error))
+    fmt::print("\n{}", first_section(given_out(lab, "README.md", drawn)));
+  int number = 0;
+  for (const LabQuestion& question : lab.questions) {
+    if (!question.predict) continue;
+    fmt::print("\n{}. {} Write {}, and why. ({:g} points)\n", ++number, filled(question.asks, drawn),
+               form_of(question), question.points);
+    if (!command.answers) continue;
+    fmt::print("\n   Answer: {}. {}\n", answer_text(question, solver.right(question)),
+               solver.told(question.because));
+    for (const LabQuestion::Misconception& one : question.misconceptions) {
+      LabQuestion wrong = question;
+      wrong.answer = {one.value};
+      fmt::print("   Wrong: {}. {}\n", answer_text(question, solver.right(wrong)), solver.told(one.says));
+    }
+  }
+  if (number == 0) throw Refused(fmt::format("lab {} has no predictions", lab.number), "name another lab");
+  return done;
+}
 
 }  // namespace
 
@@ -305,10 +369,11 @@ int lab(const LabCommand& command) {
   if (what == "list") return list_labs(command.course);
   if (what == "start") return start_lab(command);
   if (what == "try") return LabTrial(command).answer();
+  if (what == "exam") return print_exam(command);
   if (what != "check" && what != "status" && what != "hand-in")
     throw Refused(fmt::format("unknown command `{}` of psim lab", what),
-                  did_you_mean(what, {"list", "start", "check", "status", "hand-in", "try"},
-                               "the commands are list, start, check, status, hand-in and try"));
+                  did_you_mean(what, {"list", "start", "check", "status", "hand-in", "try", "exam"},
+                               "the commands are list, start, check, status, hand-in, try and exam"));
   LabSession session = LabSession::open(command.folder);
   const Lab lab =
       lab_of(session.lab(), command.course.empty() ? session.course() : command.course, session.student());
@@ -369,7 +434,8 @@ class Checker {
     warn();
     const bool all = right == lab_.questions.size();
     if (!locked_.empty())
-      fmt::print("\nlocked until your own runs show the right answer: {}\n", fmt::join(locked_, ", "));
+      fmt::print("\nlocked until your own runs show the right answer, and you write why: {}\n",
+                 fmt::join(locked_, ", "));
     fmt::print("\n{} of {} settled; next: {}\n", right, lab_.questions.size(),
                all ? "psim lab hand-in" : "answer the other questions in answers.toml, then psim lab check");
     return all ? done : answer_is_no;
@@ -407,11 +473,12 @@ class Checker {
     if (question.predict) return settle(question, *answer, right, mark);
     if (mark == Mark::right) return {"right", solver_.told(question.because), true};
     session_.miss(question.name, *answer);
-    return {fmt::format("not right: {}", as_read(question, *answer)), hints(question) + why(question)};
+    return {fmt::format("not right: {}", as_read(question, *answer)),
+            misconception(question, *answer) + hints(question) + why(question)};
   }
 
-  // Prints the right answer to a prediction only after the student's own run has shown it. Returns nothing in
-  // that case.
+  // Prints the right answer to a prediction only after the student's own run has shown it and the student has
+  // given a reason. Returns nothing in that case.
   std::optional<Said> observe(const LabQuestion& question, const std::string& prediction) {
     const LabQuestion observation = observation_of(question);
     const auto observed = session_.answer(observation);
@@ -419,12 +486,18 @@ class Checker {
                       how = filled(observation.asks, drawn_) + "\n" + commands(observation);
     if (observed && !is_readable(observation, *observed))
       return Said{fmt::format("{}; {} {}", locked, observation.name, unreadable(observation)), how};
-    if (observed && mark_of(observation, *observed, solver_.right(observation)) == Mark::right) return {};
+    const bool is_shown =
+        observed && mark_of(observation, *observed, solver_.right(observation)) == Mark::right;
+    if (is_shown && session_.reason(question.name)) return {};
     locked_.push_back(question.name);
+    if (is_shown)
+      return Said{fmt::format("{}; your run shows {}", locked, as_read(observation, *observed)),
+                  fmt::format("why is it so? Write one sentence, of {} words or more, after reason.{}\n",
+                              words_of_a_reason, question.name)};
     if (!observed) return Said{fmt::format("{}; now run it and fill in {}", locked, observation.name), how};
     session_.miss(observation.name, *observed);
     return Said{fmt::format("{}; your runs do not show {}", locked, as_read(observation, *observed)),
-                how + hints(observation)};
+                misconception(observation, *observed) + how + hints(observation)};
   }
 
   static std::string unreadable(const LabQuestion& question) {
@@ -442,7 +515,13 @@ class Checker {
       return {fmt::format("as you predicted: it is {}{}", answer_text(question, right), stays),
               solver_.told(question.because), true};
     return {fmt::format("you predicted {}; it is {}{}", counts, answer_text(question, right), stays),
-            solver_.told(question.because) + "\n" + why(question), true};
+            misconception(question, answer) + solver_.told(question.because) + "\n" + why(question), true};
+  }
+
+  // What is wrong with the idea behind a wrong answer, if the lab knows it.
+  std::string misconception(const LabQuestion& question, const std::string& answer) {
+    const std::optional<std::size_t> which = solver_.misconception(question, answer);
+    return which ? solver_.told(question.misconceptions[*which].says) + "\n" : "";
   }
 
   // Each wrong answer shows one more hint.

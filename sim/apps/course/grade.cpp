@@ -1,3 +1,5 @@
+#include "sim/apps/course/grade.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -31,25 +33,6 @@
 #include "sim/runs/request.hpp"
 
 namespace psim::cli {
-
-// Grades a hand-in. psim computes the right answers from the student's ID, so no answer key can leak.
-
-// The points of a hand-in.
-struct Grade {
-  std::string file, student;
-  std::string answers = {};  // all answers, as the student wrote them
-  std::int64_t lab = 0;
-  double points = 0, possible = 0;
-  struct Item {
-    std::string name;
-    double points = 0, possible = 0;
-    std::string note;
-    std::string given = {};  // the answer
-    std::string right = {};  // the right answer, for teachers
-  };
-  std::vector<Item> items;
-  std::vector<std::string> findings;  // problems of the file
-};
 
 namespace {
 
@@ -127,6 +110,33 @@ bool observes(const LabQuestion& question, const Json& hand_in, LabSolver& solve
   return !given.empty() && mark_of(observation, given, solver.right(observation)) == Mark::right;
 }
 
+// The wrong answers of earlier checks.
+std::vector<std::string> misses_of(const Json& hand_in, const std::string& question) {
+  std::vector<std::string> all;
+  const auto found = hand_in["misses"].find(question);
+  if (found == hand_in["misses"].end() || !found->is_array()) return all;
+  for (const Json& one : *found)
+    if (one.is_string()) all.push_back(one);
+  return all;
+}
+
+// Adds the wrong answers of earlier checks, and `last` if it is not empty.
+void add_wrong_answers(const LabQuestion& question, const Json& hand_in, LabSolver& solver,
+                       const std::string& last, Grade::Item& item) {
+  std::vector<std::string> given = misses_of(hand_in, question.name);
+  item.attempts = given.size() + misses_of(hand_in, observation_of(question).name).size() + 1;
+  if (!last.empty() && (given.empty() || given.back() != last)) given.push_back(last);
+  const RightAnswer right = solver.right(question);
+  for (const std::string& one : given) {
+    if (!is_readable(question, one)) continue;
+    Grade::Wrong wrong{.given = as_read(question, one), .misconception = {}, .ratio = {}};
+    if (const auto which = solver.misconception(question, one))
+      wrong.misconception = question.misconceptions[*which].says;
+    wrong.ratio = ratio_to(question, one, right);
+    item.wrong.push_back(std::move(wrong));
+  }
+}
+
 Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& solver) {
   const std::string counts = text_at(hand_in[question.predict ? "locked" : "answers"], question.name);
   Grade::Item item{
@@ -134,21 +144,24 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
   const RightAnswer right = solver.right(question);
   const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
   item.right = answer_text(question, right);
+  add_wrong_answers(question, hand_in, solver, mark == Mark::wrong ? counts : "", item);
+  item.is_right = mark == Mark::right;
   item.note = counts.empty()             ? "no answer"
               : mark == Mark::right      ? "right"
               : mark == Mark::unreadable ? fmt::format("cannot be read: {}", counts)
                                          : fmt::format("not right: {}", counts);
   const double each = question.predict ? item.possible / 2 : item.possible;
   if (mark == Mark::right) item.points = each;
-  // Half of a prediction's points are for the value from the student's own run.
+  // Half of a prediction's points are for the value from the student's own run, with a reason.
   if (question.predict && mark != Mark::unreadable) {
     const bool is_observed = observes(question, hand_in, solver);
-    if (is_observed) item.points += each;
-    item.note += is_observed ? ", observed" : ", not observed";
+    item.reason = text_at(hand_in["reasons"], question.name);
+    const bool is_explained = is_reason(item.reason);
+    if (is_observed && is_explained) item.points += each;
+    item.note += !is_observed ? ", not observed" : is_explained ? ", observed" : ", observed, no reason";
   }
-  const auto misses = hand_in["misses"].find(question.name);
-  if (misses != hand_in["misses"].end() && misses->is_array() && !misses->empty())
-    item.note += fmt::format(" ({} wrong before)", misses->size());
+  if (const std::size_t misses = misses_of(hand_in, question.name).size(); misses > 0)
+    item.note += fmt::format(" ({} wrong before)", misses);
   return item;
 }
 
@@ -363,7 +376,9 @@ Json document_of(const std::vector<Grade>& grades, bool answers) {
                    {"items", std::move(items)},
                    {"findings", one.findings}});
   }
-  return {{"schema", "psim.grade/1"}, {"grades", std::move(all)}};
+  Json document{{"schema", "psim.grade/1"}, {"grades", std::move(all)}};
+  if (answers) document["questions"] = questions_json(grades);
+  return document;
 }
 
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format: for one hand-in.
@@ -452,7 +467,8 @@ void check_before_grading(const GradeCommand& command) {
   if (!command.course.empty()) wrong.check([&] { labs(command.course); });
   const GradeFile files[] = {{"--csv", command.csv, csv_begins},
                              {"--gradescope", command.gradescope, "\"score\""},
-                             {"--junit", command.junit, "<testsuites>"}};
+                             {"--junit", command.junit, "<testsuites>"},
+                             {"--page", command.page, class_page_title}};
   std::map<fs::path, const char*> options;  // by path
   for (const GradeFile& one : files) {
     if (one.path.empty()) continue;
@@ -473,6 +489,7 @@ int grade(const GradeCommand& command) {
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
   if (!command.gradescope.empty()) put_file(command.gradescope, json_text(gradescope_of(grades.front())));
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
+  if (!command.page.empty()) put_file(command.page, class_page(grades));
   if (command.json) fmt::print("{}", json_text(document_of(grades, command.answers)));
   else print_table(grades, command.answers);
   const auto passes = [&](const Grade& one) {

@@ -32,6 +32,11 @@ void describe_observation(FieldVisitor& v, LabQuestion::Observation& o) {
   v.field("unit", &o.unit, "Its unit.");
 }
 
+void describe_misconception(FieldVisitor& v, LabQuestion::Misconception& m) {
+  v.field("value", &m.value, "The wrong answer, an expression.", required);
+  v.field("says", &m.says, "What is wrong with the idea.", required);
+}
+
 void describe_run(FieldVisitor& v, LabRun& r) {
   v.field("name", &r.name, "Name of the run in expressions.", required);
   v.field("scenario", &r.scenario, "A scenario file next to lab.toml.", required);
@@ -47,6 +52,8 @@ void describe_question(FieldVisitor& v, LabQuestion& q) {
   v.field("unit", &q.unit, "Unit of the answer.");
   v.field("choices", &q.choices, "The answers to choose from.", or_number);
   v.field("hints", &q.hints, "Hints, shown one after the other.", or_number);
+  v.tables("misconceptions", "Wrong answers to which a wrong idea leads.", q.misconceptions,
+           describe_misconception);
   v.field("because", &q.because, "Why the answer is right.", required);
   v.field("look", &q.look, "The run that explains the answer.");
   v.field("points", &q.points, "Points for the answer.", within(0, most_points));
@@ -135,7 +142,9 @@ LabQuestion observation_of(const LabQuestion& prediction) {
           .unit = prediction.observe.unit,
           .hints = prediction.hints,
           .because = {},
-          .look = {}};
+          .look = {},
+          .misconceptions = prediction.choices.empty() ? prediction.misconceptions
+                                                       : std::vector<LabQuestion::Misconception>()};
 }
 
 double Lab::points() const {
@@ -287,7 +296,8 @@ class LabCheck {
 
   void check(const LabQuestion& question) {
     const std::string where = fmt::format("question `{}`", question.name);
-    if (question.name == "observed") wrong("the question name `observed` is reserved");
+    if (question.name == "observed" || question.name == "reason")
+      wrong("the question name `{}` is reserved", question.name);
     if (question.name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") != std::string::npos)
       wrong("`{}` is not a name of small letters, digits and _", question.name);
     const std::size_t answers = question.answer.size();
@@ -309,6 +319,12 @@ class LabCheck {
     }
     for (const std::string& told : computed_in(with_ones(question.because)))
       check_expression(told, "`because` of " + where);
+    for (const LabQuestion::Misconception& one : question.misconceptions) {
+      check_expression(one.value, "`misconceptions` of " + where);
+      check_text(one.says, where);
+      for (const std::string& told : computed_in(with_ones(one.says)))
+        check_expression(told, "`misconceptions` of " + where);
+    }
     if (!question.look.empty() && runs_.count(question.look) == 0)
       wrong("{}: unknown run `{}` in `look`", where, question.look);
     check_text(question.asks, where);

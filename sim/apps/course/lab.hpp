@@ -41,6 +41,12 @@ struct LabQuestion {
       because;       // shown when the question is settled; {= EXPRESSION} is a number from the student's runs
   std::string look;  // the run that explains the answer
   double points = 1;
+  // Wrong answers to which a wrong idea leads: `value` is an expression as in `answer`, `says` what is wrong
+  // with the idea. A right answer is never a misconception.
+  struct Misconception {
+    std::string value, says;
+  };
+  std::vector<Misconception> misconceptions = {};
   // The number that the student's own runs show for a prediction.
   struct Observation {
     std::string asks, value, unit;  // value: an expression

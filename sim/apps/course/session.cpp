@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -57,11 +59,13 @@ std::string answers_sheet(const Lab& lab, const Drawn& drawn) {
     if (!one.predict) continue;
     const LabQuestion observation = observation_of(one);
     sheet += comment("Then run it. " + filled(observation.asks, drawn)) + blank(observation);
+    sheet += comment("Why is it so? Write one sentence.") + fmt::format("reason.{} = \"\"\n", one.name);
   }
   return sheet;
 }
 
-// The answers by question. Numbers become texts. Observations are a table: observed.NAME.
+// The answers by question. Numbers become texts. Observations and reasons are tables: observed.NAME,
+// reason.NAME.
 std::map<std::string, std::string> answers_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error))
@@ -69,7 +73,8 @@ std::map<std::string, std::string> answers_in(const fs::path& path) {
                   "`psim lab start` with the same ID and another --out writes an empty file");
   std::map<std::string, std::string> answers;
   const auto add = [&](const std::string& question, const toml::node& answer) {
-    const bool is_own = question.rfind('.') == std::string::npos || question.starts_with("observed.");
+    const bool is_own = question.rfind('.') == std::string::npos || question.starts_with("observed.") ||
+                        question.starts_with("reason.");
     if (!is_own || !(answer.is_string() || answer.is_number()))
       throw Refused(fmt::format("{}:{}: `{}` is neither a number nor a text", path.string(),
                                 answer.source().begin.line, question),
@@ -116,6 +121,11 @@ std::optional<std::string> id_in(std::string student) {
       student[0] == '.')
     return {};
   return in_small_letters(std::move(student));
+}
+
+bool is_reason(const std::string& text) {
+  std::istringstream words(text);
+  return std::distance(std::istream_iterator<std::string>(words), {}) >= words_of_a_reason;
 }
 
 std::string seal_of(const Json& sealed) {
@@ -176,10 +186,16 @@ std::optional<std::string> LabSession::answer(const LabQuestion& question) const
   return found == answers_.end() || found->second.empty() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<std::string> LabSession::reason(const std::string& question) const {
+  const auto found = answers_.find("reason." + question);
+  return found != answers_.end() && is_reason(found->second) ? std::optional(found->second) : std::nullopt;
+}
+
 std::vector<std::string> LabSession::answered_nowhere(const Lab& lab) const {
   std::vector<std::string> names;
   const auto asks = [](const LabQuestion& question, const std::string& name) {
-    return question.name == name || (question.predict && observation_of(question).name == name);
+    return question.name == name ||
+           (question.predict && (observation_of(question).name == name || "reason." + question.name == name));
   };
   for (const auto& [name, answer] : answers_) {
     if (std::ranges::none_of(lab.questions, [&](const LabQuestion& one) { return asks(one, name); }))
@@ -219,7 +235,7 @@ void LabSession::miss(const std::string& question, const std::string& answer) {
 
 namespace {
 
-constexpr const char* hand_in_format = "psim.hand-in/1";
+constexpr const char* hand_in_format = "psim.hand-in/2";
 
 Json files_of(const Lab& lab, const LabSession& session) {
   Json files = Json::object();
@@ -242,6 +258,7 @@ Json hand_in_in(const std::string& text, const std::string& name) {
                     {"student", &Json::is_string},
                     {"answers", &Json::is_object},
                     {"observed", &Json::is_object},
+                    {"reasons", &Json::is_object},
                     {"locked", &Json::is_object},
                     {"misses", &Json::is_object},
                     {"digests", &Json::is_object},
@@ -252,16 +269,19 @@ Json hand_in_in(const std::string& text, const std::string& name) {
 }
 
 Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver) {
-  Json answers = Json::object(), observed = Json::object();
+  Json answers = Json::object(), observed = Json::object(), reasons = Json::object();
   for (const LabQuestion& question : lab.questions) {
     answers[question.name] = session.answer(question).value_or("");
-    if (question.predict) observed[question.name] = session.answer(observation_of(question)).value_or("");
+    if (!question.predict) continue;
+    observed[question.name] = session.answer(observation_of(question)).value_or("");
+    reasons[question.name] = session.reason(question.name).value_or("");
   }
   Json hand_in{{"format", hand_in_format},
                {"lab", lab.number},
                {"student", session.student()},
                {"answers", std::move(answers)},
                {"observed", std::move(observed)},
+               {"reasons", std::move(reasons)},
                {"locked", session.state()["locked"]},
                {"misses", session.state()["misses"]},
                {"digests", solver.digests()},

@@ -18,6 +18,9 @@ inline constexpr std::uintmax_t most_hand_in = 1'000'000;
 
 // The ID of a student, in lower case: A1234567 and a1234567 are one student. Nothing if it is not an ID.
 std::optional<std::string> id_in(std::string student);
+// Whether a reason has at least this many words. psim does not judge the reason.
+inline constexpr int words_of_a_reason = 4;
+bool is_reason(const std::string& text);
 // A hash of all values except "seal". It reveals edits, but not by people who know how to compute it.
 std::string seal_of(const Json& sealed);
 // `text` with a replacement character for each byte that is not UTF-8, because JSON forbids such bytes.
@@ -40,6 +43,8 @@ class LabSession {
   std::string course() const { return state_["course"]; }
   // The answer to a question in answers.toml, or the observation; nothing: still open.
   std::optional<std::string> answer(const LabQuestion& question) const;
+  // The student's reason for a prediction: reason.NAME. Nothing if it is not a sentence.
+  std::optional<std::string> reason(const std::string& question) const;
   // Names in answers.toml without a question in this lab.
   std::vector<std::string> answered_nowhere(const Lab& lab) const;
   // The text of the design's file; nothing if it does not exist.
@@ -73,17 +78,18 @@ Json hand_in_of(const Lab& lab, const LabSession& session, LabSolver& solver);
 
 // `psim lab` and `psim grade`.
 
-// The options of `lab`. words: list | start NUMBER | check | status | hand-in | try NUMBER.
+// The options of `lab`. words: list | start NUMBER | check | status | hand-in | try NUMBER | exam NUMBER.
 struct LabCommand {
   std::vector<std::string> words;
   std::string student, out, folder = ".", course;
+  bool answers = false;
 };
 int lab(const LabCommand& command);
 
 // The options of `grade`.
 struct GradeCommand {
   std::vector<std::string> files;
-  std::string csv, gradescope, junit, course, secret = "psim";
+  std::string csv, gradescope, junit, page, course, secret = "psim";
   double pass = 100;  // per cent
   unsigned jobs = 0;
   bool json = false, answers = false;

@@ -14,6 +14,7 @@
 
 #include "model/base/formula.hpp"
 #include "sim/apps/cli/console.hpp"
+#include "sim/apps/course/answer.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
@@ -197,6 +198,18 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
     if (values[i] <= least + question.tolerance * std::abs(least)) right.choices.push_back(i);
   }
   return right;
+}
+
+std::optional<std::size_t> LabSolver::misconception(const LabQuestion& question, const std::string& answer) {
+  for (std::size_t i = 0; i < question.misconceptions.size(); ++i) {
+    LabQuestion wrong = question;
+    wrong.answer = {question.misconceptions[i].value};
+    try {
+      if (mark_of(question, answer, right(wrong)) == Mark::right) return i;
+    } catch (const Refused&) {  // it has no value for this student; `psim lab try` tells the author
+    }
+  }
+  return std::nullopt;
 }
 
 double mean_score(const std::vector<Trial>& trials) {

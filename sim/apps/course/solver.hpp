@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ class LabSolver {
   // `because` of a question, with this student's numbers: parameters, and each {= EXPRESSION}. Throws
   // Refused.
   std::string told(const std::string& because);
+  // The misconception that leads to this wrong answer: its number in the question. The first, if several do.
+  std::optional<std::size_t> misconception(const LabQuestion& question, const std::string& answer);
   // Runs the design with this text on each of `seeds`. Throws Refused, with the mistakes in the design.
   std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
 

@@ -229,6 +229,17 @@ std::string Reader::path_of(std::string_view key) const {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
+std::string Reader::described_as(std::string_view key) const {
+  const std::string& as = frames_.back().as;
+  return as.empty() ? std::string(key) : fmt::format("{}.{}", as, key);
+}
+
+void Reader::describe(std::vector<std::string>& paths, std::string_view key) const {
+  std::string path = described_as(key);
+  const bool is_of_list = path.find(".0.") != std::string::npos;
+  if (!is_of_list || std::ranges::find(paths, path) == paths.end()) paths.push_back(std::move(path));
+}
+
 std::string Reader::path_of_choice(std::string_view key) const {
   return key.find('.') == std::string_view::npos ? path_of(key) : std::string(key);
 }
@@ -487,7 +498,7 @@ void Reader::read(const toml::node& node, std::string_view key, std::optional<T>
 }
 
 void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
-  if (!again_) described_.fields.push_back(path_of(key));
+  describe(described_.fields, key);
   const toml::node* node = find_or_preset(key);
   if (node == nullptr && info.required && frames_.back().table != nullptr) {
     pending_.push_back({path_of(key),
@@ -520,11 +531,11 @@ void Reader::field(std::string_view key, FieldTarget target, FieldInfo info) {
 }
 
 void Reader::table(std::string_view key, std::string_view, const std::function<void()>& fields, bool* given) {
-  described_.tables.push_back(path_of(key));
+  describe(described_.tables, key);
   const toml::node* node = find(key);
   if (given != nullptr) *given = node != nullptr;
   if (node != nullptr && !node->is_table()) {
-    const std::vector<std::string> before = keys_of(described_.fields, frames_.back().path);
+    const std::vector<std::string> before = keys_of(described_.fields, frames_.back().as);
     const std::string near = node->is_array_of_tables() ? "" : nearest(key, before), home = home_of_key(key);
     if (!near.empty()) reading_.wrong.insert(path_of(near));
     std::string help =
@@ -534,7 +545,8 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
   const toml::table* outer = frames_.back().preset;
   frames_.push_back({.table = node == nullptr ? nullptr : node->as_table(),
                      .preset = outer == nullptr ? nullptr : outer->get_as<toml::table>(key),
-                     .path = path_of(key)});
+                     .path = path_of(key),
+                     .as = described_as(key)});
   fields();
   frames_.pop_back();
 }
@@ -542,7 +554,7 @@ void Reader::table(std::string_view key, std::string_view, const std::function<v
 void Reader::tables(std::string_view key, std::string_view, std::size_t,
                     const std::function<void(std::size_t)>& resize,
                     const std::function<void(std::size_t)>& element, const FieldInfo& info) {
-  described_.tables.push_back(path_of(key));
+  describe(described_.tables, key);
   const toml::node* node = find_or_preset(key);
   if (node == nullptr) return;
   const std::string help =
@@ -558,10 +570,9 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
       wrong_type(item, name, "a table", help);
       continue;
     }
-    frames_.push_back({.table = item.as_table(), .preset = nullptr, .path = path_of(name)});
-    again_ = i > 0;
+    frames_.push_back(
+        {.table = item.as_table(), .preset = nullptr, .path = path_of(name), .as = described_as(key) + ".0"});
     element(i);
-    again_ = false;
     frames_.pop_back();
   }
   if (!used) resize(0);

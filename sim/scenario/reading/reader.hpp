@@ -116,6 +116,7 @@ class Reader final : public FieldVisitor {
     const toml::table* table;   // null if the file has no such table
     const toml::table* preset;  // the preset's table at this path, or null
     std::string path;           // "" at the root, otherwise such as "cluster.network"
+    std::string as;  // the same, with the first element of each list: "question.0" for "question.3"
   };
   struct Chosen {
     std::string name;  // canonical; empty if the file's value was not a name
@@ -132,6 +133,9 @@ class Reader final : public FieldVisitor {
   const toml::node* find_or_preset(std::string_view key);  // otherwise in the preset
   const toml::node* remember(std::string_view key, const toml::node* node);
   std::string path_of(std::string_view key) const;
+  std::string described_as(std::string_view key) const;
+  // Adds the key of a field or table. Elements of a list have the same description, which stands once.
+  void describe(std::vector<std::string>& paths, std::string_view key) const;
   std::string path_of_choice(std::string_view key) const;  // of a FieldInfo's when_key
   bool applies(std::string_view key, const toml::node& node, const FieldInfo& info);
   Place place_of_key(std::string_view key, const toml::node& node) const;
@@ -162,7 +166,6 @@ class Reader final : public FieldVisitor {
   std::map<std::string, Chosen> choices_;  // by path
   Reading reading_;
   Described described_;
-  bool again_ = false;  // while an element after the first is described
   std::vector<Pending> pending_;
   UnusedFields unused_;
 };
