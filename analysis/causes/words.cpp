@@ -58,10 +58,13 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
         "Steps of unequal length set the pace: {} of the run is computing beyond a typical step, by changing "
         "workers.",
         share);
-  if (cause.is_even && facts.workers > 1)
+  if (cause.is_even && facts.workers > 1) {
+    const auto chance = cause.by_kind.find(Suspect::random_compute);
+    const double computing = cause.seconds + (chance == cause.by_kind.end() ? 0 : chance->second);
     return fmt::format(
         "{} of the run is computing, shared by all workers: a faster network saves at most {}.", share,
-        percent(why.total - cause.seconds, why.total));
+        percent(why.total - computing, why.total));
+  }
   const bool is_one = cause.nodes.size() == 1;
   std::string slow = is_one ? slowness_text(facts, cause.nodes.front(), why.total) : "";
   if (slow.empty()) slow = reduction_text(cause.reduction, false, why.total, is_one);

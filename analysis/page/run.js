@@ -93,6 +93,24 @@ if (data.kind === "run") {
     if (data.events) drawEvents();
   }
 
+  // A sentence that someone points at lights up its nodes; a click goes there.
+  function lightUp(sentence) {
+    const names = new Set(nodesIn(sentence.textContent).filter((name) => line.rowByName.has(name)));
+    if (!names.size) return;
+    const light = (lit) => {
+      line.lit = lit;
+      line.draw();
+      if (!window.show) return;
+      window.show.lit = lit;
+      window.show.draw();
+    };
+    sentence.classList.add("lights");
+    sentence.tabIndex = 0;
+    ["mouseenter", "focus"].forEach((kind) => sentence.addEventListener(kind, () => light(names)));
+    ["mouseleave", "blur"].forEach((kind) => sentence.addEventListener(kind, () => light(null)));
+    sentence.addEventListener("click", () => document.getElementById(window.show ? "steps" : "lanes").scrollIntoView());
+  }
+
   drawCharts();
   if (data.timeline) {
     line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
@@ -101,5 +119,6 @@ if (data.kind === "run") {
     const steps = document.getElementById("show");
     if (steps && data.show) window.show = new Show(steps, data.show, line, { story: data.story });
     window.timeLine = line;
+    document.querySelectorAll("#answer p").forEach(lightUp);
   }
 }

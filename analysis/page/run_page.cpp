@@ -181,13 +181,13 @@ std::string waiting_heading(const RunView& view) {
   const std::string share = view.numbers("/time/wait_share"_summary, as_percent);
   const WaitedFor waits = waits_of(view.page.why);
   constexpr double nearly_all = 0.9, most = 0.5;
-  const double part = waits.total > 0 ? waits.for_most / waits.total : 0;
+  const double part = waits.total > 0 ? waits.for_most / waits.total : 0;  // messages included
   constexpr double hardly = 0.02;
   const Json& waited = view.numbers.at("/time/wait_share"_summary);
   if (part < most || !waited.is_number() || waited.get<double>() < hardly)
     return fmt::format("Workers waited {} of their time", share);
-  return fmt::format("Workers waited {} of their time; {} of their delays were due to {}", share,
-                     part > nearly_all ? "nearly all" : "most", escaped(waits.most_awaited));
+  return fmt::format("Workers waited {} of their time; {} held them up {}, messages included", share,
+                     escaped(waits.most_awaited), part > nearly_all ? "nearly always" : "most");
 }
 
 // "Server 1 crashed at 2 s; 3.5 s later training was back where it had been." Empty without a fault.

@@ -92,10 +92,10 @@ class Show {
     requestAnimationFrame(frame);
   }
 
-  // Whether the sentence that is shown speaks of this node.
+  // Whether the sentence that is shown, or that someone points at, speaks of this node.
   isLit(name) {
     const one = this.story && this.story.moments[this.moment];
-    return Boolean(one && one.lit.includes(name));
+    return Boolean((this.lit && this.lit.has(name)) || (one && one.lit.includes(name)));
   }
 
   // The usual time from the begin of a worker's step to the begin of its next one.

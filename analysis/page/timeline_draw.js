@@ -77,11 +77,14 @@ function drawAxis(g, line, style) {
   }
   g.textAlign = "left";
   g.fillText("simulated s", 0, 10);
-  g.fillStyle = style.ink;
   const each = Math.max(1, Math.ceil(13 / line.rowHeight));  // so that names do not overlap
   line.rows.forEach((row, i) => {
+    const isLit = line.lit && line.lit.has(row.name);
+    [g.font, g.fillStyle] = isLit ? ["700 " + style.font, style.accent] : [style.font, style.ink];
+    if (isLit) g.fillRect(gutter - 5, line.yOf(i), 4, line.rowHeight);
     if (i % each === 0) g.fillText(row.name, 0, line.yOf(i) + line.rowHeight / 2);
   });
+  g.font = style.font;
 }
 
 // The first index from `from` on with a later date. It is usually near, so steps start small and double.

@@ -159,6 +159,19 @@ def check_show(browser, run):
     browser.run("show.stop()")
 
 
+def check_lights(browser):
+    """A sentence lights up the nodes that it names, and nobody else, while someone points at it."""
+    check(browser.run("nodesIn('Workers 0-2 and 4 each waited for server 1, not worker 12, 13').join()") ==
+          "worker 0,worker 1,worker 2,worker 4,server 1,worker 12,worker 13", "names in a sentence are misread")
+    for i in range(browser.run("document.querySelectorAll('.lights').length")):
+        lit = f"(() => {{ const one = document.querySelectorAll('.lights')[{i}]; one.dispatchEvent(new Event('focus')); return [one.textContent, [...timeLine.lit]]; }})()"
+        text, names = browser.run(lit)
+        check(names and all(name.split()[-1] in text or "-" in text for name in names), f"\"{text}\" lights up {names}")
+        check(browser.run("!('show' in window) || show.show.names.every((one) => show.isLit(one) === timeLine.lit.has(one) || show.story)"), "boxes and rows differ")
+        browser.run(f"document.querySelectorAll('.lights')[{i}].dispatchEvent(new Event('blur'))")
+        check(browser.run("timeLine.lit === null"), "a sentence lights up for ever")
+
+
 def check_shape(browser, where):
     check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
           f"{where}: the page is wider than the window")
@@ -204,6 +217,7 @@ def main(page, document, pictures):
         press_keys(browser)
         check_arrows(browser)
         check_show(browser, os.path.dirname(document))
+        check_lights(browser)
         pressed = press_everything(browser)
         check(pressed > 0, f"only {pressed} controls")
         browser.picture(f"{pictures}-pressed.png")
