@@ -76,11 +76,7 @@ int list_labs(const fs::path& course) {
 
 std::int64_t number_of_lab(const LabCommand& command, const char* example) {
   if (command.words.size() != 2) throw Refused("the number of the lab is missing", example);
-  const auto number = number_in<std::int64_t>(command.words[1]);
-  if (!number)
-    throw Refused(fmt::format("`{}` is not the number of a lab", command.words[1]),
-                  "`psim lab list` shows them");
-  return *number;
+  return lab_number_in(command.words[1]);
 }
 
 int start_lab(const LabCommand& command) {

@@ -19,6 +19,7 @@
 #include "sim/scenario/assignment.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 #include "sim/scenario/reading/reader.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -188,6 +189,13 @@ toml::table toml_in(const std::string& text, const fs::path& file, const char* h
   throw Refused(fmt::format("{}:{}:{}: {}: {}", file.string(), problem.place.line, problem.place.column,
                             problem.message, problem.label),
                 problem.help.empty() ? help : problem.help);
+}
+
+std::int64_t lab_number_in(const std::string& word) {
+  const auto number = number_in<std::int64_t>(word);
+  if (!number)
+    throw Refused(fmt::format("`{}` is not the number of a lab", word), "`psim lab list` shows them");
+  return *number;
 }
 
 std::vector<Lab> labs(const fs::path& folder) {

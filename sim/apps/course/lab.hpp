@@ -83,6 +83,9 @@ struct Lab {
 // The TOML of a file's text. Throws Refused with its first mistake, which has a hint or else `help`.
 toml::table toml_in(const std::string& text, const fs::path& file, const char* help);
 
+// "2" is the number of a lab. Throws Refused.
+std::int64_t lab_number_in(const std::string& word);
+
 // The labs that come with psim, or those of `folder`, by number. Throws Refused or Invalid, with the mistakes
 // in a lab.toml.
 std::vector<Lab> labs(const fs::path& folder = {});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,8 @@ double mean_score(const std::vector<Trial>& trials);
 
 class LabSolver {
  public:
-  // `folder`: for its files, one run after the other.
-  LabSolver(const Lab& lab, Drawn drawn, fs::path folder);
+  // `folder`: for its files, one run after the other. `stop` ends a run: it is refused then.
+  LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::stop_token stop = {});
 
   // The summary of the run with this name. The first call makes the run. Throws Refused.
   const Json& run(const std::string& name);
@@ -52,6 +53,7 @@ class LabSolver {
   const Lab& lab_;
   Drawn drawn_;
   fs::path folder_;
+  std::stop_token stop_;
   std::map<std::string, Json> runs_;
 };
 
