@@ -74,7 +74,7 @@ struct Ownership {
 struct ShardHistory {
   std::map<std::int64_t, Ownership> ownerships;   // by epoch
   std::map<std::uint32_t, Ownership*> of_server;  // last ownership of each server
-  std::vector<PushNumbers> dropped, given_up;         // by worker
+  std::vector<PushNumbers> dropped, given_up;     // by worker
   bool set_back = false;  // a new owner lacked updates, or pushes of a worker were given up
   const Ownership& owner() const { return ownerships.rbegin()->second; }
 };

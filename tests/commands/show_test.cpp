@@ -4,6 +4,7 @@
 #include "analysis/run_files.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/run_psim.hpp"
+#include "tests/support/student.hpp"
 
 using namespace psim::test;
 namespace fs = std::filesystem;

@@ -27,7 +27,8 @@ class Bins {
                  low = std::max(values.front(), quantile(1) - reach),
                  high = std::min(values.back(), quantile(3) + reach);
     const double span = std::max(high - low, std::abs(middle) / 2);  // narrower bins would show chance
-    for (width_ = round_up(span > 0 ? span / most : 1); index(high) - index(low) >= most;) width_ = round_up(1.5 * width_);
+    for (width_ = round_up(span > 0 ? span / most : 1); index(high) - index(low) >= most;)
+      width_ = round_up(1.5 * width_);
     first_ = index(low);
     inner_ = index(high) - first_ + 1;
     is_below_ = index(values.front()) < first_;

@@ -66,8 +66,12 @@ void Door::open() {
 
 int Door::ended_by(const InterruptsHeld& held) {
   if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write the address to stdout");
-  while (held.pending() == 0) held.wait();
-  return held.pending();
+  int signal = 0;
+  while (signal == 0) {
+    held.wait();
+    signal = held.pending();
+  }
+  return signal;
 }
 
 bool Door::is_token(std::string_view given) const { return is_same(given, token_); }
