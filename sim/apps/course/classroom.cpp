@@ -133,12 +133,9 @@ void Classroom::solve(const fs::path& scratch, const std::stop_token& stop) {
     one.right = std::move(right);
     one.because = std::move(because);
     one.error = std::move(error);
-    changed();
+    ++version_;
   }
 }
-
-// All pages show something else.
-void Classroom::changed() { ++version_; }
 
 bool Classroom::act(std::string_view what) {
   const std::lock_guard lock(mutex_);
@@ -151,7 +148,7 @@ bool Classroom::act(std::string_view what) {
   } else {
     return false;
   }
-  changed();
+  ++version_;
   return true;
 }
 

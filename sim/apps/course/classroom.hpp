@@ -62,7 +62,6 @@ class Classroom {
 
   void solve(const fs::path& scratch, const std::stop_token& stop);
   Json shown_to_all(std::uint64_t version) const;
-  void changed();
 
   std::string code_;
   Lab lab_;
@@ -71,8 +70,9 @@ class Classroom {
   std::mutex mutex_;     // of all below
   std::vector<Prediction> predictions_;
   std::size_t at_ = 0;
-  std::uint64_t version_ = 1, answered_ = 0;  // for students; for the teacher also each answer counts
-  std::map<std::string, double> seen_;        // when each student last asked
+  // What pages show has changed so often: all of them, and the teacher's alone.
+  std::uint64_t version_ = 1, answered_ = 0;
+  std::map<std::string, double> seen_;  // when each student last asked
   std::jthread solves_;
 };
 
