@@ -76,10 +76,12 @@ constexpr const char script[] =
 }  // namespace
 
 std::string html_of(const Sheet& sheet) {
-  return fmt::format(frame, fmt::arg("title", escaped(sheet.title)), fmt::arg("licence", licence),
-                     fmt::arg("style", style), fmt::arg("connect", sheet.asks ? "; connect-src 'self'" : ""),
-                     fmt::arg("body", sheet.body), fmt::arg("data", script_json(sheet.data)),
-                     fmt::arg("script", script));
+  const bool is_report = sheet.script == nullptr;
+  return fmt::format(
+      frame, fmt::arg("title", escaped(sheet.title)), fmt::arg("licence", is_report ? licence : ""),
+      fmt::arg("style", is_report ? style : sheet.style),
+      fmt::arg("connect", sheet.asks ? "; connect-src 'self'" : ""), fmt::arg("body", sheet.body),
+      fmt::arg("data", script_json(sheet.data)), fmt::arg("script", is_report ? script : sheet.script));
 }
 
 }  // namespace psim::analysis

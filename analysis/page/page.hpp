@@ -78,6 +78,9 @@ std::vector<FieldDoc> fact_docs();
 // Without "results" the page asks its server.
 std::string play_page(const Json& data);
 
+// A class that predicts together: the page of its teacher and of its students. It asks its server for all.
+std::string class_page();
+
 // What a page of sliders knows of a cell in addition to summaries: data of its first run, if that was
 // recorded with its events.
 struct CellEvents {
@@ -93,6 +96,8 @@ struct Sheet {
   std::string title, body;
   Json data;          // its "kind" chooses the script: run, study or play
   bool asks = false;  // whether it may ask its server
+  // Its own; null: those of all reports.
+  const char *style = nullptr, *script = nullptr;
 };
 std::string html_of(const Sheet& sheet);
 

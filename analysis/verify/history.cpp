@@ -14,13 +14,13 @@
 
 namespace psim::analysis {
 
-void add(Numbers& numbers, std::int64_t number) {
+void add(PushNumbers& numbers, std::int64_t number) {
   const auto index = static_cast<std::size_t>(number);
   if (numbers.size() <= index) numbers.resize(std::max(index + 1, numbers.size() * 2));
   numbers[index] = true;
 }
 
-bool has(const Numbers& numbers, std::int64_t number) {
+bool has(const PushNumbers& numbers, std::int64_t number) {
   return number >= 0 && number < std::ssize(numbers) && numbers[static_cast<std::size_t>(number)];
 }
 
@@ -431,7 +431,7 @@ class Waiting {
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, double> answered_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> under_way_;  // pushes, by shard and worker
   // By shard, server, worker and epoch: the pushes that arrived while the server listened to that epoch.
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, PushNumbers> arrived_;
   std::set<std::uint32_t> computing_;
 };
 
@@ -516,7 +516,7 @@ class ReadMyWrites final : public Check {
     const std::optional<Asked::Pull> pull = owner == nullptr ? std::nullopt : requests_.answered(row);
     if (!pull) return;
     examined();
-    const Numbers& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
+    const PushNumbers& here = arrived_[{row.shard, row.node, row.peer, row.epoch}];
     const Count& count = owner->workers[worker(row.peer)];
     for (std::int64_t number = count.here(); number < pull->pushes; ++number) {
       if (has(here, number)) continue;
@@ -529,7 +529,7 @@ class ReadMyWrites final : public Check {
  private:
   Requests requests_;
   // By shard, server, worker and epoch: a server listens only to its own epoch.
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, Numbers> arrived_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t>, PushNumbers> arrived_;
 };
 
 class ClockGap final : public Check {

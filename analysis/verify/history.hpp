@@ -14,9 +14,9 @@
 
 namespace psim::analysis {
 
-using Numbers = std::vector<bool>;  // of pushes of one worker
-bool has(const Numbers& numbers, std::int64_t number);
-void add(Numbers& numbers, std::int64_t number);
+using PushNumbers = std::vector<bool>;  // of pushes of one worker
+bool has(const PushNumbers& numbers, std::int64_t number);
+void add(PushNumbers& numbers, std::int64_t number);
 
 // The part of one worker in the state of a shard at a server.
 struct Count {
@@ -28,7 +28,7 @@ struct Count {
   std::int64_t mark = 0;     // highest applied number + 1
   // The event since which others wait for this worker, if they do; -1: since the beginning.
   std::int64_t awaited_from = -1;
-  Numbers applied;
+  PushNumbers applied;
   bool has(std::int64_t number) const { return analysis::has(applied, number); }
   void add(std::int64_t number);
   std::int64_t counted() const { return std::max(base, mark); }
@@ -74,7 +74,7 @@ struct Ownership {
 struct ShardHistory {
   std::map<std::int64_t, Ownership> ownerships;   // by epoch
   std::map<std::uint32_t, Ownership*> of_server;  // last ownership of each server
-  std::vector<Numbers> dropped, given_up;         // by worker
+  std::vector<PushNumbers> dropped, given_up;     // by worker
   bool set_back = false;  // a new owner lacked updates, or pushes of a worker were given up
   const Ownership& owner() const { return ownerships.rbegin()->second; }
 };

@@ -128,7 +128,7 @@ TEST_CASE("labs: a sheet for an exam has the questions of an ID, and its answers
     return outcome.out;
   };
   const std::string plain = sheet({}), solved = sheet({"--answers"});
-  CHECK(plain.find("## Your cluster") != std::string::npos);
+  CHECK(plain.find("Only you have this `cluster.toml`: ") != std::string::npos);
   CHECK(plain.find("1. Under bsp, how many times as long") != std::string::npos);
   CHECK(plain.find("After how many simulated seconds") == std::string::npos);  // needs a run
   CHECK(plain.find("Answer:") == std::string::npos);

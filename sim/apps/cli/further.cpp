@@ -113,6 +113,10 @@ const Subcommand further_table[] = {
           option(app, "-j,--jobs", a.jobs)->check(whole(0, 1024));
           option(app, "--memory", a.memory)->check(CLI::Range(0.1, 1e6));
           option(app, "--seconds", a.seconds)->check(whole(1, 1'000'000));
+          option(app, "--class", a.lab)
+              ->check(not_empty("number"))
+              ->excludes("--jobs", "--memory", "--seconds");
+          option(app, "--course", a.course)->check(not_empty("folder"))->needs("--class");
         },
         serve),
 

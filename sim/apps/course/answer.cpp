@@ -73,6 +73,8 @@ bool is_asked_for(std::string word, const std::string& asks) {
                              text.find("in" + word + "s?") != std::string::npos);
 }
 
+}  // namespace
+
 // "3 %" and "0.03" are the same; so are "12,5" and "12.5", and "3.6", "3.6 ms" and "0.0036 s" if the unit is
 // ms. If the answer is a share, 73 means neither 73 % nor 7300 %.
 std::optional<double> amount_in(std::string text, const LabQuestion& question) {
@@ -96,7 +98,6 @@ std::optional<double> amount_in(std::string text, const LabQuestion& question) {
   return scale ? std::optional(number * *scale) : std::nullopt;
 }
 
-// The number of the choice that an answer names.
 std::optional<std::size_t> chosen_in(const LabQuestion& question, const std::string& answer) {
   const auto chosen = std::ranges::find_if(
       question.choices, [&](const std::string& one) { return plain(one) == plain(answer); });
@@ -108,6 +109,8 @@ std::string number_text(double number, const std::string& unit) {
   if (unit == "%") return fmt::format("{:.4g} %", 100 * number);
   return fmt::format("{:.6g}{}{}", number, unit.empty() ? "" : " ", unit);
 }
+
+namespace {
 
 // The allowed error of an answer.
 double slack(const LabQuestion& question, double right) {
@@ -148,12 +151,6 @@ Mark mark_of(const LabQuestion& question, const std::string& answer, const Right
 bool is_readable(const LabQuestion& question, const std::string& answer) {
   return question.choices.empty() ? amount_in(answer, question).has_value()
                                   : chosen_in(question, answer).has_value();
-}
-
-std::optional<double> ratio_to(const LabQuestion& question, const std::string& answer,
-                               const RightAnswer& right) {
-  if (!question.choices.empty() || right.number == 0) return {};
-  return amount_in(answer, question).value() / right.number;
 }
 
 std::string form_of(const LabQuestion& question) {

@@ -86,11 +86,7 @@ std::string student_of(const LabCommand& command, const char* example) {
 
 std::int64_t number_of_lab(const LabCommand& command, const char* example) {
   if (command.words.size() != 2) throw Refused("the number of the lab is missing", example);
-  const auto number = number_in<std::int64_t>(command.words[1]);
-  if (!number)
-    throw Refused(fmt::format("`{}` is not the number of a lab", command.words[1]),
-                  "`psim lab list` shows them");
-  return *number;
+  return lab_number_in(command.words[1]);
 }
 
 int start_lab(const LabCommand& command) {
@@ -325,13 +321,6 @@ class LabTrial {
   std::map<std::string, bool> is_wrong_;                   // by misconception: for at least one ID
 };
 
-// The part of the lab's text between its first two headings: the student's cluster.
-std::string first_section(const std::string& text) {
-  const std::size_t from = text.find("\n## ");
-  if (from == std::string::npos) return "";
-  return text.substr(from + 1, text.find("\n## ", from + 1) - from);
-}
-
 // A sheet for an exam: the questions that need no run, with the numbers of this ID.
 int print_exam(const LabCommand& command) {
   constexpr const char* example = "psim lab exam 2 --student exam-1 --answers";
@@ -340,10 +329,7 @@ int print_exam(const LabCommand& command) {
   const Drawn drawn = draw(lab, id);
   const ScratchFolder scratch("psim-lab");
   LabSolver solver(lab, drawn, scratch.path());
-  std::error_code error;
-  fmt::print("# Lab {}: {} ({})\n", lab.number, lab.title, id);
-  if (fs::is_regular_file(lab.folder / "README.md", error))
-    fmt::print("\n{}", first_section(given_out(lab, "README.md", drawn)));
+  fmt::print("# Lab {}: {} ({})\n{}", lab.number, lab.title, id, cluster_text(lab, drawn));
   int number = 0;
   for (const LabQuestion& question : lab.questions) {
     if (!question.predict) continue;

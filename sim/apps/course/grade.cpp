@@ -132,7 +132,8 @@ void add_wrong_answers(const LabQuestion& question, const Json& hand_in, LabSolv
     Grade::Wrong wrong{.given = as_read(question, one), .misconception = {}, .ratio = {}};
     if (const auto which = solver.misconception(question, one))
       wrong.misconception = question.misconceptions[*which].says;
-    wrong.ratio = ratio_to(question, one, right);
+    if (question.choices.empty() && right.number != 0)
+      wrong.ratio = amount_in(one, question).value() / right.number;
     item.wrong.push_back(std::move(wrong));
   }
 }
@@ -468,7 +469,7 @@ void check_before_grading(const GradeCommand& command) {
   const GradeFile files[] = {{"--csv", command.csv, csv_begins},
                              {"--gradescope", command.gradescope, "\"score\""},
                              {"--junit", command.junit, "<testsuites>"},
-                             {"--page", command.page, class_page_title}};
+                             {"--page", command.page, grades_page_title}};
   std::map<fs::path, const char*> options;  // by path
   for (const GradeFile& one : files) {
     if (one.path.empty()) continue;
@@ -489,7 +490,7 @@ int grade(const GradeCommand& command) {
   if (!command.csv.empty()) put_file(command.csv, csv_of(grades));
   if (!command.gradescope.empty()) put_file(command.gradescope, json_text(gradescope_of(grades.front())));
   if (!command.junit.empty()) put_file(command.junit, junit_of(grades));
-  if (!command.page.empty()) put_file(command.page, class_page(grades));
+  if (!command.page.empty()) put_file(command.page, grades_page(grades));
   if (command.json) fmt::print("{}", json_text(document_of(grades, command.answers)));
   else print_table(grades, command.answers);
   const auto passes = [&](const Grade& one) {

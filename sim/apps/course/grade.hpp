@@ -62,7 +62,7 @@ std::vector<QuestionOfClass> questions_of(const std::vector<Grade>& grades);
 Json questions_json(const std::vector<Grade>& grades);
 
 // A page for the teacher.
-inline constexpr const char* class_page_title = "A class and its answers";
-std::string class_page(const std::vector<Grade>& grades);
+inline constexpr const char* grades_page_title = "A class and its answers";
+std::string grades_page(const std::vector<Grade>& grades);
 
 }  // namespace psim::cli

@@ -224,12 +224,12 @@ std::string students_of(const std::vector<Grade>& grades) {
 
 }  // namespace
 
-std::string class_page(const std::vector<Grade>& grades) {
+std::string grades_page(const std::vector<Grade>& grades) {
   const std::vector<QuestionOfClass> questions = questions_of(grades);
   std::string details;
   for (const QuestionOfClass& one : questions) details += details_of(one);
   const std::string body =
-      fmt::format("<h1>{}</h1><p class=\"lead\">{}</p>", class_page_title,
+      fmt::format("<h1>{}</h1><p class=\"lead\">{}</p>", grades_page_title,
                   counted(std::ssize(grades), "hand-in")) +
       analysis::section(
           "questions", "Questions",
@@ -237,7 +237,7 @@ std::string class_page(const std::vector<Grade>& grades) {
           "earlier checks. A wrong answer has the name of its misconception, if the lab knows it.",
           questions.empty() ? "" : table_of(questions)) +
       details + analysis::section("students", "Students", "", students_of(grades));
-  return analysis::html_of({.title = class_page_title, .body = body, .data = {{"kind", "class"}}});
+  return analysis::html_of({.title = grades_page_title, .body = body, .data = {{"kind", "class"}}});
 }
 
 }  // namespace psim::cli

@@ -19,6 +19,7 @@
 #include "sim/scenario/assignment.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 #include "sim/scenario/reading/reader.hpp"
+#include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
 namespace {
@@ -199,6 +200,13 @@ toml::table toml_in(const std::string& text, const fs::path& file, const char* h
                 problem.help.empty() ? help : problem.help);
 }
 
+std::int64_t lab_number_in(const std::string& word) {
+  const auto number = number_in<std::int64_t>(word);
+  if (!number)
+    throw Refused(fmt::format("`{}` is not the number of a lab", word), "`psim lab list` shows them");
+  return *number;
+}
+
 std::vector<Lab> labs(const fs::path& folder) {
   std::vector<Lab> all = all_labs(folder);
   for (const Lab& one : all) refuse_mistakes(one);
@@ -235,6 +243,16 @@ std::string filled(std::string text, const Drawn& drawn) {
 
 std::string given_out(const Lab& lab, const fs::path& file, const Drawn& drawn) {
   return filled(read_file(lab.folder / file), drawn);
+}
+
+std::string cluster_text(const Lab& lab, const Drawn& drawn) {
+  std::error_code error;
+  if (!fs::is_regular_file(lab.folder / "README.md", error)) return "";
+  const std::string text = given_out(lab, "README.md", drawn);
+  const std::size_t heading = text.find("\n## "),
+                    from = text.find('\n', std::min(heading, text.size() - 1) + 1);
+  if (heading == std::string::npos || from == std::string::npos) return "";
+  return text.substr(from + 1, text.find("\n## ", from) - from);
 }
 
 Lab lab_of(std::int64_t number, const fs::path& folder, std::string_view student) {

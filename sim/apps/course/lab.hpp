@@ -89,6 +89,9 @@ struct Lab {
 // The TOML of a file's text. Throws Refused with its first mistake, which has a hint or else `help`.
 toml::table toml_in(const std::string& text, const fs::path& file, const char* help);
 
+// "2" is the number of a lab. Throws Refused.
+std::int64_t lab_number_in(const std::string& word);
+
 // The labs that come with psim, or those of `folder`, by number. Throws Refused or Invalid, with the mistakes
 // in a lab.toml.
 std::vector<Lab> labs(const fs::path& folder = {});
@@ -106,6 +109,9 @@ std::vector<std::string> scenario_files(const Lab& lab);
 std::string filled(std::string text, const Drawn& drawn);
 // A file of the lab's folder as students get it.
 std::string given_out(const Lab& lab, const fs::path& file, const Drawn& drawn);
+
+// The text of the lab between its first two headings: the student's cluster. Empty if it has no text.
+std::string cluster_text(const Lab& lab, const Drawn& drawn);
 
 // Finds mistakes in a lab.toml, such as references to missing things.
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <regex>
@@ -62,8 +63,8 @@ std::vector<std::string> names_in(const std::string& expression) {
   return names;
 }
 
-LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder)
-    : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)) {}
+LabSolver::LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::stop_token stop)
+    : lab_(lab), drawn_(std::move(drawn)), folder_(std::move(folder)), stop_(std::move(stop)) {}
 
 // Throws Refused, with psim's message on the run.
 Json LabSolver::made(const std::string& name, const std::string& scenario,
@@ -74,7 +75,10 @@ Json LabSolver::made(const std::string& name, const std::string& scenario,
   std::vector<std::string> words{"run", file.string(), "--answer",       "--threads",
                                  "1",   "--seed",      drawn_.at("seed")};
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  const int status = Child(std::move(words), out, err, run_limits).wait();
+  Child child(std::move(words), out, err, run_limits);
+  while (!child.ends_within(std::chrono::milliseconds(50)))
+    if (stop_.stop_requested()) throw Refused("nobody waits for it", "");
+  const int status = child.wait();
   const RunAnswer answer = answer_of(status, read_file(out), read_file(err));
   switch (answer.status) {
     case RunStatus::done: return Json::parse(answer.summary);

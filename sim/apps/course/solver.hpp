@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ double mean_score(const std::vector<Trial>& trials);
 
 class LabSolver {
  public:
-  // `folder`: for its files, one run after the other.
-  LabSolver(const Lab& lab, Drawn drawn, fs::path folder);
+  // `folder`: for its files, one run after the other. `stop` ends a run: it is refused then.
+  LabSolver(const Lab& lab, Drawn drawn, fs::path folder, std::stop_token stop = {});
 
   // The summary of the run with this name. The first call makes the run. Throws Refused.
   const Json& run(const std::string& name);
@@ -55,6 +56,7 @@ class LabSolver {
   const Lab& lab_;
   Drawn drawn_;
   fs::path folder_;
+  std::stop_token stop_;
   std::map<std::string, Json> runs_;
 };
 

@@ -51,7 +51,11 @@ struct ServeCommand {
   unsigned jobs = 0;               // runs at the same time; 0: one per core
   double memory = 2;               // GB of address space of each run
   std::uint64_t seconds = 30;      // of processor time of each run
+  std::string lab;                 // a class predicts this lab; empty: the playground
+  std::string course;              // the folder of the lab; empty: psim's labs
 };
 int serve(const ServeCommand& asked);
+// With a page for the teacher's projector, and one for the phones of students.
+int serve_class(const ServeCommand& asked);
 
 }  // namespace psim::cli

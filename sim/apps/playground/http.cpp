@@ -97,8 +97,9 @@ std::string begin_of(const Reply& reply) {
 }
 
 // The answer to a request that the parser refuses.
-Reply refusal_of(const Error& error) {
-  if (error == http::error::body_limit) return reply_of(413, "a scenario has at most 64 kB\n");
+Reply refusal_of(const Error& error, const Bounds& bounds) {
+  if (error == http::error::body_limit)
+    return reply_of(413, fmt::format("a request has at most {} kB\n", bounds.body / 1024));
   if (error == http::error::header_limit || error == http::error::buffer_overflow)
     return reply_of(431, "the header lines are too long\n");
   return reply_of(400, "this is no request\n");
@@ -221,13 +222,14 @@ class ServerLoop final : public HttpServer {
   // A part of the request has arrived.
   void go_on(const Shared& one, const Error& error) {
     try {
-      if (error) return answer(one, refusal_of(error));
+      if (error) return answer(one, refusal_of(error, bounds_));
       if (!one->has_head && one->parser.is_header_done()) {
         if (std::optional<Reply> early = at_head(*one)) return answer(one, std::move(*early));
       }
       if (one->parser.is_done()) return answer(one, site_.at_end(one->head, one->parser.get().body()));
       // Lengths of chunks and their extensions count, too.
-      if (one->taken > bounds_.head + bounds_.body) return answer(one, refusal_of(http::error::body_limit));
+      if (one->taken > bounds_.head + bounds_.body)
+        return answer(one, refusal_of(http::error::body_limit, bounds_));
       read(one);
     } catch (const std::exception&) {
       answer(one, reply_of(500, "psim could not answer\n"));
@@ -245,13 +247,13 @@ class ServerLoop final : public HttpServer {
                 .origin = text(request[http::field::origin]),
                 .token = text(request["X-Psim-Token"])};
     std::optional<Reply> early = site_.at_head(one.head);
-    one.is_stranger = early && early->status >= 400;
+    one.is_stranger = early && (early->status >= 400 || early->is_public);
     const auto differs = [&](http::field field, const char* plain) {
       return request.count(field) > 0 && !boost::beast::iequals(request[field], plain);
     };
     if (!early && (differs(http::field::content_encoding, "identity") ||
                    differs(http::field::transfer_encoding, "chunked")))
-      return reply_of(415, "send the scenario as it is, not compressed\n");
+      return reply_of(415, "send the request as it is, not compressed\n");
     return early;
   }
 

@@ -33,10 +33,12 @@ struct Reply {
   // false: the client has left, or the server stops.
   using Tell = std::function<bool(const std::string& line)>;
   std::function<void(const Tell& tell)> lines = {};
+  bool is_public = false;  // strangers get it, too: its client remains one
 };
 Reply reply_of(int status, std::string text);
 
-// The answers of a server. A client is a stranger if `at_head` answers it with an error.
+// The answers of a server. A client is a stranger if `at_head` answers it with an error, or with what
+// everybody gets.
 struct Site {
   // The answer as soon as the head of a request has arrived. None: the body must arrive first.
   std::function<std::optional<Reply>(const RequestHead&)> at_head;

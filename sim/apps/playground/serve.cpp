@@ -25,7 +25,7 @@
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/progress.hpp"
 #include "sim/apps/playground/commands.hpp"
-#include "sim/apps/playground/http.hpp"
+#include "sim/apps/playground/door.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/interrupt.hpp"
@@ -266,25 +266,6 @@ void Player::play(const std::string& address, const std::string& scenario, const
 
 namespace {
 
-// 128 random bits, in practice impossible to guess.
-std::string new_token() {
-  std::array<unsigned char, 16> bytes{};
-  std::ifstream random("/dev/urandom", std::ios::binary);
-  if (!random.read(reinterpret_cast<char*>(bytes.data()), bytes.size()))
-    throw std::runtime_error("cannot read /dev/urandom");
-  std::string token;
-  for (const unsigned byte : bytes) token += fmt::format("{:02x}", byte);
-  return token;
-}
-
-// Compares in constant time, so that the time does not show where the texts differ.
-bool is_same(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
-    difference |= static_cast<unsigned>(a[i] ^ b[i]);
-  return difference == 0;
-}
-
 Json controls() {
   Json all = Json::array();
   for (const SketchSetting& one : settings()) {
@@ -341,30 +322,23 @@ Wanted wanted_in(const std::string& body) {
 class Playground {
  public:
   Playground(const ServeCommand& asked, const fs::path& scratch)
-      : asked_(asked),
-        player_(scratch,
+      : player_(scratch,
                 {.cpu_seconds = asked.seconds,
                  .address_space = static_cast<std::uint64_t>(asked.memory * 1e9),
                  .file_bytes = std::uint64_t{256} << 20U},
                 thread_count(asked.jobs), 16),
-        page_(reply_of(200, analysis::play_page({{"controls", controls()}, {"begin", first_sight()}}))) {
+        page_(reply_of(200, analysis::play_page({{"controls", controls()}, {"begin", first_sight()}}))),
+        door_(asked, Bounds{},
+              Site{[this](const RequestHead& head) { return at_head(head); },
+                   [this](const RequestHead& head, const std::string& body) { return run(head, body); }}) {
     page_.type = "text/html; charset=utf-8";
   }
 
-  // Starts to listen in another thread. Returns the port.
-  int start() {
-    const int port = server_->bind(asked_.address, asked_.port);
-    if (port < 0)
-      throw Refused(fmt::format("cannot listen on {}:{}", asked_.address, asked_.port),
-                    "another program may use this port: without --port psim takes a free port");
-    for (const std::string& name : {asked_.address, std::string("localhost"), std::string("127.0.0.1")})
-      hosts_.push_back(fmt::format("{}:{}", name, port));
-    for (const std::string& name : asked_.names) {
-      hosts_.push_back(name);
-      hosts_.push_back(fmt::format("{}:{}", name, port));
-    }
-    server_->start();
-    return port;
+  // Returns the signal that ends it.
+  int play(const InterruptsHeld& held) {
+    door_.open();
+    say("Anyone with this address can run scenarios here. Ctrl-C stops the server.\n");
+    return Door::ended_by(held);
   }
 
   ~Playground() { stop(); }
@@ -373,24 +347,15 @@ class Playground {
 
   void stop() {
     player_.stop();
-    server_->stop();
+    door_.close();
   }
 
-  const std::string& token() const { return token_; }
-
  private:
-  // Accepts only pages of this server, under one of its names and with the token.
+  // Accepts only pages with the token.
   std::optional<Reply> at_head(const RequestHead& head) const {
-    if (std::ranges::find(hosts_, head.host) == hosts_.end())
-      return reply_of(403, "this server does not have this name\n");
-    const bool is_foreign =
-        !head.origin.empty() && head.origin != "http://" + head.host && head.origin != "https://" + head.host;
-    if (is_foreign) return reply_of(403, "requests from other pages are not allowed\n");
-    constexpr std::string_view address = "/?token=";
-    const bool asks_page = head.method == "GET" && head.target.starts_with(address);
-    if (!is_same(asks_page ? head.target.substr(address.size()) : head.token, token_))
+    if (!door_.is_token(Door::token_in(head)))
       return reply_of(403, "open the address that psim serve printed\n");
-    if (asks_page) return page_;
+    if (Door::asks_with_token(head)) return page_;
     if (head.method == "POST" && head.target == "/run") return std::nullopt;
     return reply_of(404, "there is nothing here\n");
   }
@@ -416,34 +381,18 @@ class Playground {
     return {.type = "application/x-ndjson", .lines = lines};
   }
 
-  const ServeCommand& asked_;
-  std::string token_ = new_token();
-  std::vector<std::string> hosts_;
   Player player_;
   Reply page_;
-  std::unique_ptr<HttpServer> server_ = make_server(
-      Bounds{}, Site{[this](const RequestHead& head) { return at_head(head); },
-                     [this](const RequestHead& head, const std::string& body) { return run(head, body); }});
+  Door door_;
 };
 
 }  // namespace
 
 int serve(const ServeCommand& asked) {
+  if (!asked.lab.empty()) return serve_class(asked);
   const ScratchFolder scratch("psim-serve");
   const InterruptsHeld held;
-  Playground playground(asked, scratch.path());
-  const int port = playground.start();
-  const std::string name =
-      asked.address == "0.0.0.0" ? "localhost" : asked.address;  // a browser cannot open this address
-  fmt::print("open http://{}:{}/?token={}\n", name, port, playground.token());
-  if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write the address to stdout");
-  say("Anyone with this address can run scenarios here. Ctrl-C stops the server.\n");
-  int signal = 0;
-  while (signal == 0) {
-    held.wait();
-    signal = held.pending();
-  }
-  playground.stop();
+  const int signal = Playground(asked, scratch.path()).play(held);
   throw Interrupted{signal, "the playground is closed"};
 }
 
