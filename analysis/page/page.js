@@ -36,6 +36,13 @@ function namesOf(names) {
   return `${role}s ${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(", ")}`;
 }
 
+// `label`: for screen readers and in the tooltip, where the text says too little.
+function button(text, label, act) {
+  const made = element("button", { type: "button", ...(label ? { "aria-label": label, title: label } : {}) }, ...[text].flat());
+  made.addEventListener("click", act);
+  return made;
+}
+
 // Radio buttons; `change` gets the chosen value.
 function choice(name, title, options, chosen, change) {
   const set = element("fieldset", {}, element("legend", {}, title));

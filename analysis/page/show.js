@@ -47,14 +47,9 @@ class Show {
 
   // The sentence of a moment, with buttons to the next and the previous one.
   storyBar() {
-    const button = (text, by) => {
-      const made = element("button", { type: "button" }, text);
-      made.addEventListener("click", () => this.tell(this.moment + by));
-      return made;
-    };
     this.storyText = element("p", { class: "lead story", role: "status" });
     this.storyAt = element("span", { class: "hint" });
-    [this.storyBack, this.storyNext] = [button("back", -1), button("next", 1)];
+    [this.storyBack, this.storyNext] = [["back", -1], ["next", 1]].map(([text, by]) => button(text, "", () => this.tell(this.moment + by)));
     return element("div", {}, this.storyText, element("p", { class: "controls" }, this.storyBack, this.storyNext, this.storyAt));
   }
 
@@ -110,11 +105,6 @@ class Show {
   }
 
   controls() {
-    const button = (text, label, act) => {
-      const made = element("button", { type: "button", "aria-label": label, title: label }, text);
-      made.addEventListener("click", act);
-      return made;
-    };
     this.playButton = button("\u25b6 play", "play or stop (space)", () => this.toggle());
     this.slider = element("input", { type: "range", min: 0, max: 1000, value: 0, class: "date", "aria-label": "date" });
     this.slider.addEventListener("input", () => this.seek(this.begin + (this.slider.value / 1000) * (this.end - this.begin)));
@@ -238,9 +228,8 @@ class Show {
     this.follows = message;
     const steps = message.word === "push" ? pathOfPush(this.events, message) : [[message, "sent"], ...this.events.filter((one) => one.sent === message && ["received", "lost"].includes(one.what)).map((one) => [one, one.what])];
     this.chips.replaceChildren(element("span", { class: "hint" }, `${message.word} of ${this.show.names[message.node]}:`), ...steps.map(([event, text]) => {
-      const chip = element("button", { type: "button" }, `${text} ${duration(event.at - message.at)}`);
+      const chip = button(`${text} ${duration(event.at - message.at)}`, "", () => this.goTo(event.index));
       chip.title = eventText(event, this.show);
-      chip.addEventListener("click", () => this.goTo(event.index));
       return chip;
     }));
     this.goTo(message.index);

@@ -28,16 +28,15 @@ if (data.kind === "study") {
   function arms() {
     const known = new Map(current().conditions.flat().map((curve) => [curve.series, curve.label]));
     return [...known].map(([series, label]) => {
-      const button = element("button", { type: "button", "aria-pressed": "true" },
-        element("b", { class: "letter s" + (series % 8) }, letterOf(series)), " " + label);
-      button.addEventListener("click", () => {
+      const made = button([element("b", { class: "letter s" + (series % 8) }, letterOf(series)), " " + label], "", () => {
         const hides = !state.hidden.has(series);
         if (hides && state.hidden.size + 1 === known.size) return;  // one arm always stays
         state.hidden[hides ? "add" : "delete"](series);
-        button.setAttribute("aria-pressed", String(!hides));
+        made.setAttribute("aria-pressed", String(!hides));
         draw();
       });
-      return button;
+      made.setAttribute("aria-pressed", "true");
+      return made;
     });
   }
 

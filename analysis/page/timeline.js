@@ -89,11 +89,6 @@ class TimeLine {
   }
 
   controls() {
-    const button = (text, label, act) => {
-      const made = element("button", { type: "button", "aria-label": label }, text);
-      made.addEventListener("click", act);
-      return made;
-    };
     const bar = element("div", { class: "controls" },
       button("+", "zoom in", () => this.zoom(0.5)), button("\u2212", "zoom out", () => this.zoom(2)),
       button("\u2190", "earlier", () => this.pan(-0.25)), button("\u2192", "later", () => this.pan(0.25)),
