@@ -91,6 +91,7 @@ if (data.kind === "run") {
     line.onView(follow);
     const steps = document.getElementById("show");
     if (steps && data.show) window.show = new Show(steps, data.show, line, { story: data.story });
+    if (window.show && location.hash === "#film") document.body.replaceChildren(element("script", { type: "image/svg+xml" }, filmOf(window.show)));  // psim show --film reads it
     window.timeLine = line;
   }
 }
