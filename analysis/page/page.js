@@ -66,8 +66,7 @@ function tick(title, checked, change) {
 function keys(host, whole, view, show) {
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
-    const [begin, end] = view();
-    const width = end - begin;
+    const [begin, end] = view(), width = end - begin;
     const moves = {
       ArrowLeft: () => [begin - width / 8, end - width / 8], ArrowRight: () => [begin + width / 8, end + width / 8],
       "+": () => [begin + width / 6, end - width / 6], "=": () => [begin + width / 6, end - width / 6],

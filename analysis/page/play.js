@@ -73,19 +73,17 @@ if (data.kind === "play") {
     const menu = element("select", {}, element("option", { value: "" }, "none"), ...data.challenges.map((one) => element("option", { value: one.name }, one.name)));
     menu.addEventListener("change", () => { location.hash = menu.value ? "challenge=" + word(menu.value) : ""; });
     at("challenges").append(menu);
-    at("challenges").hidden = false;
   }
 
   class Side {
-    constructor(number, settings, hidden) {
+    constructor(number) {
       this.number = number;
-      this.settings = settings;
       this.how = element("div", { class: "how", role: "status" });
       this.inputs = new Map();
       this.rows = element("div", {});
       this.more = element("details", {}, element("summary", {}, "more"));
       this.host = element("div", { class: `side s${number}` }, element("h2", {}, "AB"[number]), this.rows, this.more, this.how);
-      data.controls.filter((c) => !hidden.has(c.name) && !hidden.has(c.name.split(".").at(-1))).forEach((one) => this.control(one));
+      data.controls.filter((c) => !address.hidden.has(c.name) && !address.hidden.has(c.name.split(".").at(-1))).forEach((one) => this.control(one));
       at("sides").append(this.host);
     }
 
@@ -258,7 +256,6 @@ if (data.kind === "play") {
 
   function drawLines() {
     const section = at("lines");
-    section.querySelectorAll("[data-side]").forEach((old) => old.remove());
     const lines = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.timeline).map((side) => {
       const host = element("div");
       section.append(ofSide(side, "div", {}, element("h3", {}, "AB"[side.number]), host));
@@ -279,7 +276,6 @@ if (data.kind === "play") {
   function drawStage(lines) {
     const before = stage.length ? stage[0].at : null;
     stage.forEach((one) => one.destroy());
-    at("stage").querySelectorAll("[data-side]").forEach((old) => old.remove());
     const shown = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.show);
     at("stage").hidden = !shown.length;
     stage = shown.map((side, i) => {
@@ -292,6 +288,7 @@ if (data.kind === "play") {
       return one;
     });
     if (!stage.length) return;
+    at("stage").append(legendOf(stage));
     stage[0].followers = stage.slice(1);
     stage[0].begin = Math.max(...stage.map((one) => one.begin));  // the dates that all have
     stage[0].end = Math.max(stage[0].begin, Math.min(...stage.map((one) => one.end)));
@@ -368,7 +365,6 @@ if (data.kind === "play") {
   }
 
   function drawReasons() {
-    at("reasons").querySelectorAll("[data-side]").forEach((old) => old.remove());
     const now = outcome();
     at("outcome").textContent = now ? now.text : "";
     const firsts = ready().map((side) => [side, (side.made.result.milestone?.sentences || [])[0] || side.made.result.sentences[0]]).filter(([, text]) => text);
@@ -409,6 +405,7 @@ if (data.kind === "play") {
   }
 
   function drawResults() {
+    document.querySelectorAll(":is(#lines, #stage, #reasons) [data-side], #stage .looks").forEach((old) => old.remove());
     drawFacts();
     drawCurves();
     drawStage(drawLines());
@@ -419,7 +416,7 @@ if (data.kind === "play") {
   }
 
   let address = readAddress();
-  const sides = address.sides.map(({ settings }, number) => new Side(number, settings, address.hidden));
+  const sides = [new Side(0), new Side(1)];
   at("guess").append(choice("expected", "First say what you expect. After the next change B is, compared with A,", [["faster", "faster"], ["about as fast", "about as fast"], ["slower", "slower"]], null, (value) => {
     expected = value;
     at("guessed").textContent = "Now move a slider of A or B.";

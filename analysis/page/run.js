@@ -88,7 +88,7 @@ if (data.kind === "run") {
   if (data.timeline) {
     line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
     line.openAt(4);  // charts first show the whole run
-    line.onView(follow);
+    line.onView = follow;
     const steps = document.getElementById("show");
     if (steps && data.show) window.show = new Show(steps, data.show, line, { story: data.story });
     if (window.show && location.hash === "#film") document.body.replaceChildren(element("script", { type: "image/svg+xml" }, filmOf(window.show)));  // psim show --film reads it

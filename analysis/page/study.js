@@ -17,12 +17,10 @@ if (data.kind === "study") {
     });
   }
 
-  function pick(key) {
-    return (value) => {
-      state[key] = value;
-      draw();
-    };
-  }
+  const pick = (key) => (value) => {
+    state[key] = value;
+    draw();
+  };
 
   // Buttons that show and hide an arm.
   function arms() {
@@ -60,8 +58,7 @@ if (data.kind === "study") {
   const wide = document.querySelector("#table .wide"), scrolls = document.querySelector(".scrolls");
   if (wide && scrolls) {
     const say = () => { scrolls.hidden = wide.scrollWidth <= wide.clientWidth + 1; };
-    new ResizeObserver(say).observe(wide.firstElementChild);
-    new ResizeObserver(say).observe(wide);
+    for (const one of [wide, wide.firstElementChild]) new ResizeObserver(say).observe(one);
   }
 
   const results = document.getElementById("results");

@@ -60,7 +60,7 @@ class TimeLine {
     this.view = [0, timeline.end];
     this.chosen = null;
     this.arrows = false;
-    this.listeners = [];
+    this.onView = null;  // gets the window whenever it changes
     this.canvas = element("canvas", { role: "application", "aria-label": "What every node did when. Left and right move, plus and minus zoom, up and down choose a node, n and p go from piece to piece, 0 shows all." });
     this.told = element("p", { class: "readout", "aria-live": "polite" });
     host.replaceChildren(this.controls(), this.canvas, this.told);
@@ -105,16 +105,11 @@ class TimeLine {
     return bar;
   }
 
-  // Calls `act` with the window whenever it changes.
-  onView(act) {
-    this.listeners.push(act);
-  }
-
   show(view) {
     const least = this.timeline.end * 1e-8;
     if (view[1] - view[0] < least) return;
     this.view = within(view, [0, this.timeline.end]);
-    this.listeners.forEach((act) => act(this.view));
+    this.onView?.(this.view);
     const part = (this.view[1] - this.view[0]) / this.timeline.end;
     this.part.textContent = part < 0.999 ? `${duration(this.view[1] - this.view[0])} of ${duration(this.timeline.end)} are shown; "all" shows all.` : "";
     this.draw();
