@@ -45,6 +45,13 @@ function nodesIn(text) {
   }) : ["scheduler"]));
 }
 
+// `label`: for screen readers and in the tooltip, where the text says too little.
+function button(text, label, act) {
+  const made = element("button", { type: "button", ...(label ? { "aria-label": label, title: label } : {}) }, ...[text].flat());
+  made.addEventListener("click", act);
+  return made;
+}
+
 // Radio buttons; `change` gets the chosen value.
 function choice(name, title, options, chosen, change) {
   const set = element("fieldset", {}, element("legend", {}, title));
@@ -68,8 +75,7 @@ function tick(title, checked, change) {
 function keys(host, whole, view, show) {
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
-    const [begin, end] = view();
-    const width = end - begin;
+    const [begin, end] = view(), width = end - begin;
     const moves = {
       ArrowLeft: () => [begin - width / 8, end - width / 8], ArrowRight: () => [begin + width / 8, end + width / 8],
       "+": () => [begin + width / 6, end - width / 6], "=": () => [begin + width / 6, end - width / 6],

@@ -1,7 +1,7 @@
 // The playground: the settings of two sides, their results, and the address that stores the settings.
 "use strict";
 if (data.kind === "play") {
-  const source = data.results ? new GridSource(data.results, data.controls) : new LiveSource();
+  const source = data.results ? new GridSource() : new LiveSource();
   const known = new Map(data.controls.map((control) => [control.name, control]));
   const at = (id) => document.getElementById(id);
   const usual = () => Object.fromEntries(data.controls.map((control) => [control.name, control.usual]));
@@ -15,13 +15,7 @@ if (data.kind === "play") {
   // "workers:8,crash:server"; usual values are left out.
   const word = encodeURIComponent;
   const written = (settings) => data.controls.filter((c) => settings[c.name] !== c.usual).map((c) => `${word(c.name)}:${word(settings[c.name])}`).join(",");
-  function plain(text) {
-    try {
-      return decodeURIComponent(text);
-    } catch {
-      return text;  // the user typed a per cent sign
-    }
-  }
+  const plain = (text) => new URLSearchParams("x=" + text.replaceAll("+", "%2B")).get("x");  // allows a lone per cent sign
   // The settings of one side, and what is wrong with them in the address.
   function readSettings(text) {
     const settings = usual(), mistakes = [], seen = new Set();
@@ -39,36 +33,68 @@ if (data.kind === "play") {
     const parts = new Map(), wrong = [], isPlace = document.getElementById(plain(location.hash.slice(1))) !== null;
     for (const part of isPlace ? [] : location.hash.slice(1).split("&").filter(Boolean)) {
       const name = part.split("=", 1)[0];
-      if (!["a", "b", "hide"].includes(name) || !part.includes("=")) wrong.push(`${plain(part)} is unknown: the address has a=, b= and hide=.`);
+      if (!["a", "b", "hide", "challenge"].includes(name) || !part.includes("=")) wrong.push(`${plain(part)} is unknown: the address has a=, b=, hide= and challenge=.`);
       else if (parts.has(name)) wrong.push(`${name}= stands twice.`);
       parts.set(name, part.slice(name.length + 1));
     }
-    const begin = data.begin || [{}, {}], hidden = new Set((parts.get("hide") || "").split(",").map(plain).filter(Boolean));
+    const named = plain(parts.get("challenge") || ""), challenge = (data.challenges || []).find((one) => one.name === named);
+    if (named && !challenge) wrong.push(`There is no challenge ${named}.`);
+    const begin = challenge ? [challenge.start, challenge.start] : data.begin || [{}, {}], hidden = new Set((parts.get("hide") || "").split(",").map(plain).filter(Boolean));
     const shorts = new Set(data.controls.flatMap((c) => [c.name, c.name.split(".").at(-1)]));
     hidden.forEach((name) => { if (!shorts.has(name)) wrong.push(`hide= names ${name}, which is no control.`); });
     const side = (name, number) => {
       const read = parts.has(name) ? readSettings(parts.get(name)) : { settings: { ...usual(), ...begin[number] }, mistakes: [] };
-      return { ...read, mistakes: [...wrong, ...read.mistakes] };
+      const fixed = challenge ? data.controls.filter((one) => isFixed(challenge, one.name) && read.settings[one.name] !== (challenge.start[one.name] ?? one.usual)) : [];
+      return { ...read, mistakes: [...wrong, ...read.mistakes, ...fixed.map((one) => `This challenge does not move ${one.name}.`)] };
     };
-    return { sides: [side("a", 0), side("b", 1)], hidden, hide: parts.get("hide") };
+    return { sides: [side("a", 0), side("b", 1)], hidden, hide: parts.get("hide"), challenge };
+  }
+
+  const isFixed = (challenge, setting) => Boolean(challenge) && !challenge.moves.includes(setting);
+
+  // What the result of a side misses of the goal; empty: nothing.
+  function missing(side) {
+    const of = (value) => (value in side.settings ? Number(side.settings[value]) : value.split("/").slice(1).reduce((found, key) => found?.[key], side.made.result));
+    const text = (value, unit) => (!Number.isFinite(value) ? "never" : unit === "%" ? `${Math.round(100 * value)} %` : `${rounded(value)} ${unit}`.trim());
+    return address.challenge.goal.map(({ value, name, unit, least = -Infinity, most = Infinity }) => {
+      const is = of(value), isMet = Number.isFinite(is) && is >= least && is <= most;
+      return isMet ? "" : `${name}: ${text(is, unit)}; the goal is ${most < Infinity ? `at most ${text(most, unit)}` : `at least ${text(least, unit)}`}`;
+    }).filter(Boolean);
+  }
+  function drawChallenge() {
+    const { challenge } = address, judged = challenge ? ready().filter((side) => !side.host.classList.contains("own")) : [];
+    at("guess").hidden = at("guessed").hidden = Boolean(challenge);
+    at("challenges").querySelector("select").value = challenge ? challenge.name : "";
+    const verdicts = judged.map((side) => [side, missing(side).join(", ")]), isSolved = verdicts.some(([, missed]) => !missed);
+    at("challenge").replaceChildren(...(challenge ? [element("p", { class: "task" }, isSolved ? challenge.lesson : challenge.text)] : []),
+      ...verdicts.map(([side, missed]) => ofSide(side, "p", {}, element("b", {}, "AB"[side.number]), ` ${missed || "reached the goal."}`)));
+  }
+  function offerChallenges() {
+    const menu = element("select", {}, element("option", { value: "" }, "none"), ...data.challenges.map((one) => element("option", { value: one.name }, one.name)));
+    menu.addEventListener("change", () => { location.hash = menu.value ? "challenge=" + word(menu.value) : ""; });
+    at("challenges").append(menu);
   }
 
   class Side {
-    constructor(number, settings, hidden) {
+    constructor(number) {
       this.number = number;
-      this.settings = settings;
       this.how = element("div", { class: "how", role: "status" });
       this.inputs = new Map();
-      this.host = element("div", { class: `side s${number}` },
-        element("h2", {}, "AB"[number]), ...this.rows(data.controls.filter((c) => !hidden.has(c.name) && !hidden.has(c.name.split(".").at(-1)))), this.how);
+      this.rows = element("div", {});
+      this.more = element("details", {}, element("summary", {}, "more"));
+      this.host = element("div", { class: `side s${number}` }, element("h2", {}, "AB"[number]), this.rows, this.more, this.how);
+      data.controls.filter((c) => !address.hidden.has(c.name) && !address.hidden.has(c.name.split(".").at(-1))).forEach((one) => this.control(one));
       at("sides").append(this.host);
-      this.showSettings();
     }
 
-    // Those that matter most, and the others behind "more".
-    rows(controls) {
-      const rare = controls.filter((control, i) => control.rare || i >= 8), rows = controls.filter((one) => !rare.includes(one)).map((one) => this.control(one));
-      return rare.length ? [...rows, element("details", {}, element("summary", {}, "more"), ...rare.map((one) => this.control(one)))] : rows;
+    // Those that matter most, and the others behind "more"; in a challenge first those that it moves.
+    arrange() {
+      [...this.inputs.values()].forEach(({ control, row }, i) => {
+        const isRare = address.challenge ? isFixed(address.challenge, control.name) : control.rare || i >= 8;
+        (isRare ? this.more : this.rows).append(row);
+      });
+      this.more.hidden = !this.more.querySelector(".setting");
+      this.showSettings();
     }
 
     control(control) {
@@ -81,7 +107,6 @@ if (data.kind === "play") {
       input.addEventListener("input", () => this.choose(control.name, isScale ? control.values[input.value] : input.value));
       const row = element("div", { class: "setting", title: control.doc }, element("label", { for: id }, control.label), input, shown);
       this.inputs.set(control.name, { control, input, shown, row, isScale });
-      return row;
     }
 
     choose(name, value) {
@@ -102,7 +127,7 @@ if (data.kind === "play") {
           shown.textContent = value;
           input.setAttribute("aria-valuetext", value);
         }
-        const counts = Object.entries(control.when || {}).every(([other, needed]) => this.settings[other] === needed);
+        const counts = Object.entries(control.when || {}).every(([other, needed]) => this.settings[other] === needed) && !isFixed(address.challenge, name);
         row.classList.toggle("idle", !counts);
         input.disabled = !counts;
       }
@@ -111,7 +136,7 @@ if (data.kind === "play") {
     // Runs these settings of the address, or says what is wrong with them.
     begin({ settings, mistakes }) {
       this.settings = settings;
-      this.showSettings();
+      this.arrange();
       if (!mistakes.length) return this.go({ settings });
       if (this.asked) this.asked.abort();
       this.asked = null;
@@ -167,7 +192,8 @@ if (data.kind === "play") {
 
   function writeAddress() {
     const parts = sides.map((side, i) => `${"ab"[i]}=${written(side.settings)}`);
-    if (first.hide) parts.push("hide=" + first.hide);
+    if (address.hide) parts.push("hide=" + address.hide);
+    if (address.challenge) parts.push("challenge=" + word(address.challenge.name));
     history.replaceState(null, "", "#" + parts.join("&"));
   }
 
@@ -193,10 +219,6 @@ if (data.kind === "play") {
 
   // Compares what the user expected with the first results after that.
   let expected = null;
-  function expect(value) {
-    expected = value;
-    at("guessed").textContent = "Now move a slider of A or B.";
-  }
   function compareExpected() {
     const now = outcome();
     if (!expected || !now || sides.some((side) => side.host.classList.contains("busy"))) return;
@@ -234,7 +256,6 @@ if (data.kind === "play") {
 
   function drawLines() {
     const section = at("lines");
-    section.querySelectorAll("[data-side]").forEach((old) => old.remove());
     const lines = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.timeline).map((side) => {
       const host = element("div");
       section.append(ofSide(side, "div", {}, element("h3", {}, "AB"[side.number]), host));
@@ -255,7 +276,6 @@ if (data.kind === "play") {
   function drawStage(lines) {
     const before = stage.length ? stage[0].at : null;
     stage.forEach((one) => one.destroy());
-    at("stage").querySelectorAll("[data-side]").forEach((old) => old.remove());
     const shown = ready().filter((side) => side.made.result.drawn && side.made.result.drawn.show);
     at("stage").hidden = !shown.length;
     stage = shown.map((side, i) => {
@@ -268,6 +288,7 @@ if (data.kind === "play") {
       return one;
     });
     if (!stage.length) return;
+    at("stage").append(legendOf(stage));
     stage[0].followers = stage.slice(1);
     stage[0].begin = Math.max(...stage.map((one) => one.begin));  // the dates that all have
     stage[0].end = Math.max(stage[0].begin, Math.min(...stage.map((one) => one.end)));
@@ -285,17 +306,16 @@ if (data.kind === "play") {
     ["lose", "message", (message, names) => `kind = "drop"\nbetween = [${list(names[message.node])}, ${list(names[message.peer])}]\nmessages = ${list(message.word)}\nfrom = ${seconds(message.at - 2e-9)}\nuntil = ${seconds(message.at + 2e-9)}`],
   ];
   let chosenBreak = null;
+  function chooseBreak(chosen) {
+    chosenBreak = chosen;
+    at("breaks").querySelectorAll("button").forEach((one, i) => one.setAttribute("aria-pressed", String(breaks[i] === chosen)));
+  }
   function drawBreaks() {
     const buttons = breaks.map((one) => {
-      const [name, needs] = one;
-      const button = element("button", { type: "button", draggable: "true", "aria-pressed": "false", title: `${name} a ${needs}: drag this onto it, or press this and click it` }, name);
-      const choose = (on) => {
-        chosenBreak = on ? one : null;
-        buttons.forEach((other) => other.setAttribute("aria-pressed", String(on && other === button)));
-      };
-      button.addEventListener("click", () => choose(chosenBreak !== one));
-      button.addEventListener("dragstart", () => choose(true));
-      return button;
+      const made = button(one[0], `${one[0]} a ${one[1]}: drag this onto it, or press this and click it`, () => chooseBreak(chosenBreak === one ? null : one));
+      made.draggable = true;
+      made.addEventListener("dragstart", () => chooseBreak(one));
+      return made;
     });
     at("breaks").append(element("span", { class: "hint" }, "break it:"), ...buttons, element("span", { class: "hint", id: "broken", role: "status" }, "Drag onto a node, or a message for \u201close\u201d; the other cluster becomes the same with this fault."));
   }
@@ -306,8 +326,7 @@ if (data.kind === "play") {
     if (!chosenBreak || !source.isLive) return false;
     const [name, needs, fault] = chosenBreak, message = show.messageAt(x, y), node = show.nodeAt(x, y);
     if (needs === "message" ? !message : node < 0) return false;
-    chosenBreak = null;
-    at("breaks").querySelectorAll("button").forEach((one) => one.setAttribute("aria-pressed", "false"));
+    chooseBreak(null);
     breakWith(side, name, needs === "message" ? [message, show.show.names] : [show.show.names[node], show.at], fault);
     return true;
   }
@@ -331,7 +350,7 @@ if (data.kind === "play") {
   }
   function runText(side, text) {
     side.text.value = text;
-    side.isEdited = true;
+    side.isEdited = true;  // the text stays, whatever the result
     return side.go({ scenario: text });
   }
 
@@ -346,7 +365,6 @@ if (data.kind === "play") {
   }
 
   function drawReasons() {
-    at("reasons").querySelectorAll("[data-side]").forEach((old) => old.remove());
     const now = outcome();
     at("outcome").textContent = now ? now.text : "";
     const firsts = ready().map((side) => [side, (side.made.result.milestone?.sentences || [])[0] || side.made.result.sentences[0]]).filter(([, text]) => text);
@@ -370,13 +388,8 @@ if (data.kind === "play") {
     const text = side.text = element("textarea", { spellcheck: "false", "aria-label": `scenario of ${name}` });
     text.readOnly = !source.isLive;
     text.addEventListener("input", () => { side.isEdited = true; });
-    const copy = element("button", { type: "button" }, "copy as scenario");
-    copy.addEventListener("click", () => copied(text.value, text));
-    const run = element("button", { type: "button" }, "run this text");
-    run.addEventListener("click", () => {
-      side.isEdited = true;  // the text stays, whatever the result
-      side.go({ scenario: text.value });
-    });
+    const copy = button("copy as scenario", "", () => copied(text.value, text));
+    const run = button("run this text", "", () => runText(side, text.value));
     return ofSide(side, "details", {}, element("summary", {}, `${source.isLive ? "scenario" : "command"} of ${name}`), text,
       element("p", { class: "controls" }, copy, ...(source.isLive ? [run] : [])));
   }
@@ -392,21 +405,31 @@ if (data.kind === "play") {
   }
 
   function drawResults() {
+    document.querySelectorAll(":is(#lines, #stage, #reasons) [data-side], #stage .looks").forEach((old) => old.remove());
     drawFacts();
     drawCurves();
     drawStage(drawLines());
     drawReasons();
     drawScenarios();
     compareExpected();
+    if (data.challenges) drawChallenge();
   }
 
-  const first = readAddress();
-  const sides = first.sides.map(({ settings }, number) => new Side(number, settings, first.hidden));
-  at("guess").append(choice("expected", "First say what you expect. After the next change B is, compared with A,", [["faster", "faster"], ["about as fast", "about as fast"], ["slower", "slower"]], null, expect));
+  let address = readAddress();
+  const sides = [new Side(0), new Side(1)];
+  at("guess").append(choice("expected", "First say what you expect. After the next change B is, compared with A,", [["faster", "faster"], ["about as fast", "about as fast"], ["slower", "slower"]], null, (value) => {
+    expected = value;
+    at("guessed").textContent = "Now move a slider of A or B.";
+  }));
   at("curves-choice").append(choice("measure", "curve", [["accuracy", "accuracy"], ["loss", "loss"]], measure, (value) => { measure = value; drawCurves(); }));
   if (source.isLive) drawBreaks();
+  if (data.challenges) offerChallenges();
   at("copy-link").addEventListener("click", () => copied(source.isLive ? location.hash : location.href, null));
-  addEventListener("hashchange", () => readAddress().sides.forEach((read, i) => sides[i].begin(read)));
-  first.sides.forEach((read, i) => sides[i].begin(read));
+  const begin = () => address.sides.forEach((read, i) => sides[i].begin(read));
+  addEventListener("hashchange", () => {
+    address = readAddress();
+    begin();
+  });
+  begin();
   window.playground = { sides, ready };
 }

@@ -3,10 +3,8 @@
 
 // Asks the server. A newer request of the same side ends the older one, and its run with it.
 class LiveSource {
-  constructor() {
-    this.token = new URLSearchParams(location.search).get("token") || "";
-    this.isLive = true;
-  }
+  isLive = true;
+  token = new URLSearchParams(location.search).get("token") || "";
 
   // Returns {scenario, result}; `tell` gets messages of the server in between. Throws errors of the server.
   async run(request, tell, signal) {
@@ -39,17 +37,12 @@ async function* linesOf(stream) {
   }
 }
 
-// Looks up results of a study.
+// Looks up results of the study that is in the page.
 class GridSource {
-  constructor(results, controls) {
-    this.results = results;
-    this.controls = controls;
-    this.isLive = false;
-  }
+  isLive = false;
 
   async run(request) {
-    const key = JSON.stringify(this.controls.map((control) => request.settings[control.name]));
-    const result = this.results[key];
+    const result = data.results[JSON.stringify(data.controls.map((control) => request.settings[control.name]))];
     if (!result) throw new Error("The study has no run with these settings.");
     return { scenario: result.command, result };
   }

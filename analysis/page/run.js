@@ -18,9 +18,7 @@ if (data.kind === "run") {
   // A line breaks where its worker goes back to an earlier clock.
   const broken = (line) => line.flatMap((point, i) => (i && point[1] < line[i - 1][1] ? [[(point[0] + line[i - 1][0]) / 2, NaN], point] : [point]));
 
-  function follow(view) {
-    graphs.forEach((graph) => graph.show(view));
-  }
+  const follow = (view) => graphs.forEach((graph) => graph.show(view));
 
   function place(after, title) {
     const host = element("div", { class: "curves" });
@@ -80,17 +78,8 @@ if (data.kind === "run") {
     const width = events.bin_s >= 1 ? events.bin_s.toPrecision(3) + " s" : Number((events.bin_s * 1e3).toPrecision(3)) + " ms";
     const means = ` (means over ${width}${events.bin_steps ? `, about ${events.bin_steps} mean step${events.bin_steps > 1 ? "s" : ""}` : ""})`;
     const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
-    if (events.traffic.length) {
-      joined(place(traffic, more + "Sent by each node" + means), { curves: bundled(events.traffic.map((one) => [one.name, rates(one.out)])), yName: "MB/s" });
-      joined(place(traffic, more + "Received by each node" + means), { curves: bundled(events.traffic.map((one) => [one.name, rates(one.in)])), yName: "MB/s" });
-    }
-  }
-
-  function drawCharts() {
-    graphs.splice(0).forEach((graph) => graph.destroy());
-    drawLoss();
-    drawHistogram();
-    if (data.events) drawEvents();
+    for (const [word, way] of events.traffic.length ? [["Sent", "out"], ["Received", "in"]] : [])
+      joined(place(traffic, `${more}${word} by each node${means}`), { curves: bundled(events.traffic.map((one) => [one.name, rates(one[way])])), yName: "MB/s" });
   }
 
   // A sentence that someone points at lights up its nodes; a click goes there.
@@ -111,13 +100,16 @@ if (data.kind === "run") {
     sentence.addEventListener("click", () => document.getElementById(window.show ? "steps" : "lanes").scrollIntoView());
   }
 
-  drawCharts();
+  drawLoss();
+  drawHistogram();
+  if (data.events) drawEvents();
   if (data.timeline) {
-    line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path);
+    line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path, data.show && shownEvents(data.show).filter((one) => one.what === "sent"));
     line.openAt(4);  // charts first show the whole run
-    line.onView(follow);
+    line.onView = follow;
     const steps = document.getElementById("show");
     if (steps && data.show) window.show = new Show(steps, data.show, line, { story: data.story });
+    if (window.show && location.hash === "#film") document.body.replaceChildren(element("script", { type: "image/svg+xml" }, filmOf(window.show)));  // psim show --film reads it
     window.timeLine = line;
     document.querySelectorAll("#answer p").forEach(lightUp);
   }

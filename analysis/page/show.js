@@ -29,7 +29,7 @@ class Show {
     this.why = element("p", { class: "hint why" });
     this.chips = element("div", { class: "chips" });
     const controls = this.controls();
-    const below = [this.canvas, this.now, this.why], above = isFollower ? [] : [controls];
+    const below = [this.canvas, ...(isSmall ? [] : [legendOf([this])]), this.now, this.why], above = isFollower ? [] : [controls];
     host.replaceChildren(...(story ? [this.storyBar()] : []), ...(isSmall ? [...above, ...below] : [...below, ...above, this.chips]), this.said);
     this.listen();
     new ResizeObserver(() => this.resize()).observe(host);
@@ -47,20 +47,11 @@ class Show {
     return this.events.find((one) => String(one.number) === number);
   }
 
-  eventOf(moment) {
-    return this.events.find((one) => one.number === moment.event);
-  }
-
   // The sentence of a moment, with buttons to the next and the previous one.
   storyBar() {
-    const button = (text, by) => {
-      const made = element("button", { type: "button" }, text);
-      made.addEventListener("click", () => this.tell(this.moment + by));
-      return made;
-    };
     this.storyText = element("p", { class: "lead story", role: "status" });
     this.storyAt = element("span", { class: "hint" });
-    [this.storyBack, this.storyNext] = [button("back", -1), button("next", 1)];
+    [this.storyBack, this.storyNext] = [["back", -1], ["next", 1]].map(([text, by]) => button(text, "", () => this.tell(this.moment + by)));
     return element("div", {}, this.storyText, element("p", { class: "controls" }, this.storyBack, this.storyNext, this.storyAt));
   }
 
@@ -72,7 +63,7 @@ class Show {
     this.storyAt.textContent = `${this.moment + 1} of ${moments.length}`;
     this.storyBack.disabled = this.moment === 0;
     this.storyNext.disabled = this.moment + 1 === moments.length;
-    const event = this.eventOf(one), isNext = event && event.at > this.at && number > 0;
+    const event = this.events.find(({ number: its }) => its === one.event), isNext = event && event.at > this.at && number > 0;
     if (isNext && !matchMedia("(prefers-reduced-motion: reduce)").matches) this.glideTo(event);
     else if (event) this.goTo(event.index);
   }
@@ -94,8 +85,7 @@ class Show {
 
   // Whether the sentence that is shown, or that someone points at, speaks of this node.
   isLit(name) {
-    const one = this.story && this.story.moments[this.moment];
-    return Boolean((this.lit && this.lit.has(name)) || (one && one.lit.includes(name)));
+    return Boolean(this.lit?.has(name) || this.story?.moments[this.moment].lit.includes(name));
   }
 
   // The usual time from the begin of a worker's step to the begin of its next one.
@@ -116,11 +106,6 @@ class Show {
   }
 
   controls() {
-    const button = (text, label, act) => {
-      const made = element("button", { type: "button", "aria-label": label, title: label }, text);
-      made.addEventListener("click", act);
-      return made;
-    };
     this.playButton = button("\u25b6 play", "play or stop (space)", () => this.toggle());
     this.slider = element("input", { type: "range", min: 0, max: 1000, value: 0, class: "date", "aria-label": "date" });
     this.slider.addEventListener("input", () => this.seek(this.begin + (this.slider.value / 1000) * (this.end - this.begin)));
@@ -244,10 +229,8 @@ class Show {
     this.follows = message;
     const steps = message.word === "push" ? pathOfPush(this.events, message) : [[message, "sent"], ...this.events.filter((one) => one.sent === message && ["received", "lost"].includes(one.what)).map((one) => [one, one.what])];
     this.chips.replaceChildren(element("span", { class: "hint" }, `${message.word} of ${this.show.names[message.node]}:`), ...steps.map(([event, text]) => {
-      const chip = element("button", { type: "button" }, `${text} ${duration(event.at - message.at)}`);
-      chip.title = eventText(event, this.show);
-      chip.addEventListener("click", () => this.goTo(event.index));
-      return chip;
+      const name = `${text} ${duration(event.at - message.at)}`;
+      return button(name, `${name}: ${eventText(event, this.show)}`, () => this.goTo(event.index));
     }));
     this.goTo(message.index);
   }
@@ -370,7 +353,23 @@ function placesOf(show) {
   return places;
 }
 
-const messageColours = { push: "s1", weights: "s2", pull: "s5", chunk: "s1" };
+// {what: [colour, sign, words]}, for the picture and its legend. Uses of time are bars; only the sign of a push is a square.
+const looks = {
+  compute: ["compute", "", "computing"], network: ["network", "", "network"], wait: ["wait", "", "waiting"], service: ["service", "", "server at work"], down: ["down", "", "down"],
+  push: ["s1", "\u25a0", "push"], chunk: ["s1", "\u25a0", "chunk"], weights: ["s2", "\u25cf", "weights"], pull: ["s5", "\u25cf", "pull"], message: ["soft", "\u25cf", "other"],
+  lost: ["down", "\u2715", "lost"], suspected: ["s1", "\u2b1a", "suspected"],
+};
+
+// The colours and signs of what occurs in the events of these.
+function legendOf(shows) {
+  const seen = new Set(shows.flatMap((show) => show.messages.flatMap((one) => [looks[one.word] ? one.word : "message", one.isLost ? "lost" : ""])));
+  for (const { events, line, begin: from, end: until } of shows) {
+    if (events.some((one) => one.what === "suspicion")) seen.add("suspected");
+    for (const { begin, end, use } of line ? line.rows : []) use.forEach((one, i) => { if (begin[i] < until && end[i] > from) seen.add(line.timeline.uses[one]); });
+  }
+  const sign = ([tint, shape]) => (shape ? element("span", { style: `color: var(--${tint})` }, shape) : element("span", { class: "key " + tint }));
+  return element("p", { class: "hint looks" }, ...Object.keys(looks).filter((one) => seen.has(one)).map((one) => element("span", {}, sign(looks[one]), " " + looks[one][2])));
+}
 
 // `g`: a canvas, or a SvgPen.
 function drawShow(show, g, scale = 1) {
@@ -446,9 +445,9 @@ function drawNode(g, show, node, number, [width, height], isActive) {
   const use = node.isDown ? "down" : show.useOf(node);
   g.fillStyle = colour("paper");
   g.fillRect(x, y, width, height);
-  g.fillStyle = use ? colour(use) : colour("tint");
+  g.fillStyle = colour(use ? looks[use][0] : "tint");
   g.fillRect(x, y, width, 5);
-  g.strokeStyle = colour(isActive ? "accent" : node.suspected ? "s1" : "soft");
+  g.strokeStyle = colour(isActive ? "accent" : node.suspected ? looks.suspected[0] : "soft");
   g.lineWidth = isActive ? 2.5 : 1;
   g.setLineDash(node.suspected ? [4, 3] : []);
   g.strokeRect(x, y, width, height);
@@ -473,11 +472,12 @@ function drawFlights(g, show, flying) {
   g.textAlign = "left";
   for (const one of flying) {
     const [x, y] = show.placeOf(one), radius = Math.max(2.5, Math.min(9, 1.5 + Math.log10(Math.max(10, one.bytes))));
-    g.fillStyle = colour(messageColours[one.word] || "soft");
+    const [tint, sign] = looks[one.word] || looks.message;
+    g.fillStyle = colour(tint);
     g.strokeStyle = colour("paper");
     g.lineWidth = 1;
     g.beginPath();
-    if (one.word === "push" || one.word === "chunk") g.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+    if (sign === looks.push[1]) g.rect(x - radius, y - radius, 2 * radius, 2 * radius);
     else g.arc(x, y, radius, 0, 7);
     g.fill();
     g.stroke();
@@ -487,7 +487,7 @@ function drawFlights(g, show, flying) {
       g.stroke();
     }
     if (one.isLost) {
-      g.strokeStyle = colour("down");
+      g.strokeStyle = colour(looks.lost[0]);
       g.lineWidth = 2;
       g.beginPath();
       for (const side of [1, -1]) {

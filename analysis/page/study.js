@@ -17,27 +17,24 @@ if (data.kind === "study") {
     });
   }
 
-  function pick(key) {
-    return (value) => {
-      state[key] = value;
-      draw();
-    };
-  }
+  const pick = (key) => (value) => {
+    state[key] = value;
+    draw();
+  };
 
   // Buttons that show and hide an arm.
   function arms() {
     const known = new Map(current().conditions.flat().map((curve) => [curve.series, curve.label]));
     return [...known].map(([series, label]) => {
-      const button = element("button", { type: "button", "aria-pressed": "true" },
-        element("b", { class: "letter s" + (series % 8) }, letterOf(series)), " " + label);
-      button.addEventListener("click", () => {
+      const made = button([element("b", { class: "letter s" + (series % 8) }, letterOf(series)), " " + label], "", () => {
         const hides = !state.hidden.has(series);
         if (hides && state.hidden.size + 1 === known.size) return;  // one arm always stays
         state.hidden[hides ? "add" : "delete"](series);
-        button.setAttribute("aria-pressed", String(!hides));
+        made.setAttribute("aria-pressed", String(!hides));
         draw();
       });
-      return button;
+      made.setAttribute("aria-pressed", "true");
+      return made;
     });
   }
 
@@ -61,8 +58,7 @@ if (data.kind === "study") {
   const wide = document.querySelector("#table .wide"), scrolls = document.querySelector(".scrolls");
   if (wide && scrolls) {
     const say = () => { scrolls.hidden = wide.scrollWidth <= wide.clientWidth + 1; };
-    new ResizeObserver(say).observe(wide.firstElementChild);
-    new ResizeObserver(say).observe(wide);
+    for (const one of [wide, wide.firstElementChild]) new ResizeObserver(say).observe(one);
   }
 
   const results = document.getElementById("results");

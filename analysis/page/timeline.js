@@ -47,7 +47,8 @@ function decodedPath({ names, pieces }) {
 }
 
 class TimeLine {
-  constructor(host, timeline, events, path) {
+  // `sent`: the messages of the step-through, for a page without those of the whole run.
+  constructor(host, timeline, events, path, sent) {
     this.timeline = timeline;
     this.rows = timeline.lanes.slice(0, mostRows).map((lane) => decoded(lane, timeline.uses));
     this.rowHeight = this.rows.length > 40 ? Math.max(4, Math.floor(960 / this.rows.length)) : 24;
@@ -56,11 +57,11 @@ class TimeLine {
     this.rowByName = new Map(this.rows.map((row, i) => [row.name, i]));
     this.path = path ? decodedPath(path) : [];
     this.pathEnds = Float64Array.from(this.path, (piece) => piece.end_s);
-    this.messages = this.decodedMessages(events);
+    this.messages = events?.messages ? this.decodedMessages(events.messages) : sent ? this.packedMessages(sent, sent.length) : null;
     this.view = [0, timeline.end];
     this.chosen = null;
-    this.arrows = false;
-    this.listeners = [];
+    this.arrows = !document.getElementById("answer");  // beside the step-through alone: a sequence diagram
+    this.onView = null;  // gets the window whenever it changes
     this.canvas = element("canvas", { role: "application", "aria-label": "What every node did when. Left and right move, plus and minus zoom, up and down choose a node, n and p go from piece to piece, 0 shows all." });
     this.told = element("p", { class: "readout", "aria-live": "polite" });
     host.replaceChildren(this.controls(), this.canvas, this.told);
@@ -70,37 +71,31 @@ class TimeLine {
   }
 
   // `until`: the date of receipt; of a message that did not arrive, the date when it was sent. `reached`: the latest so far.
-  decodedMessages(events) {
-    if (!events || !events.messages) return null;
-    const { list, all } = events.messages;
-    const count = list.length / 4, dates = () => new Float64Array(count), numbers = () => new Int32Array(count);
-    const made = { count, all, sent: dates(), until: dates(), reached: dates(), from: numbers(), to: numbers(), isLost: new Uint8Array(count) };
-    let at = 0;
-    for (let i = 0; i < count; ++i) {
-      at += list[4 * i];
-      made.sent[i] = at / 1e9;
-      made.isLost[i] = list[4 * i + 1] < 0 ? 1 : 0;
-      made.until[i] = (at + Math.max(0, list[4 * i + 1])) / 1e9;
-      made.reached[i] = Math.max(made.until[i], i ? made.reached[i - 1] : 0);
-      made.from[i] = list[4 * i + 2];
-      made.to[i] = list[4 * i + 3];
+  decodedMessages({ list, all }) {
+    const rows = [];
+    for (let i = 0, at = 0; i < list.length; i += 4) {
+      at += list[i];
+      rows.push({ at: at / 1e9, until: (at + Math.max(0, list[i + 1])) / 1e9, node: list[i + 2], peer: list[i + 3], isLost: list[i + 1] < 0 });
     }
-    return made;
+    return this.packedMessages(rows, all);
+  }
+
+  packedMessages(rows, all) {
+    const column = (Kind, value) => Kind.from(rows, value), isLost = column(Uint8Array, (one) => (one.isLost || one.until === Infinity ? 1 : 0));
+    const until = column(Float64Array, (one, i) => (isLost[i] ? one.at : one.until));
+    let latest = 0;
+    return { count: rows.length, all, sent: column(Float64Array, (one) => one.at), until, reached: until.map((date) => (latest = Math.max(latest, date))),
+      from: column(Int32Array, (one) => one.node), to: column(Int32Array, (one) => one.peer), isLost };
   }
 
   controls() {
-    const button = (text, label, act) => {
-      const made = element("button", { type: "button", "aria-label": label }, text);
-      made.addEventListener("click", act);
-      return made;
-    };
     const bar = element("div", { class: "controls" },
       button("+", "zoom in", () => this.zoom(0.5)), button("\u2212", "zoom out", () => this.zoom(2)),
       button("\u2190", "earlier", () => this.pan(-0.25)), button("\u2192", "later", () => this.pan(0.25)),
       button("all", "show all", () => this.show([0, this.timeline.end])));
     this.part = element("span", { class: "hint" });
     bar.append(this.part);
-    if (this.messages) bar.append(tick("arrows of messages", false, (on) => { this.arrows = on; this.draw(); }));
+    if (this.messages) bar.append(tick("arrows of messages", this.arrows, (on) => { this.arrows = on; this.draw(); }));
     if (this.path.length) bar.append(tick("critical path", true, (on) => { this.hidesPath = !on; this.draw(); }));
     const hidden = this.timeline.lanes.length - this.rows.length;
     if (hidden > 0) bar.append(element("span", { class: "hint" }, `${hidden} more nodes are not shown.`));
@@ -110,16 +105,11 @@ class TimeLine {
     return bar;
   }
 
-  // Calls `act` with the window whenever it changes.
-  onView(act) {
-    this.listeners.push(act);
-  }
-
   show(view) {
     const least = this.timeline.end * 1e-8;
     if (view[1] - view[0] < least) return;
     this.view = within(view, [0, this.timeline.end]);
-    this.listeners.forEach((act) => act(this.view));
+    this.onView?.(this.view);
     const part = (this.view[1] - this.view[0]) / this.timeline.end;
     this.part.textContent = part < 0.999 ? `${duration(this.view[1] - this.view[0])} of ${duration(this.timeline.end)} are shown; "all" shows all.` : "";
     this.draw();

@@ -118,6 +118,13 @@ inline constexpr std::pair<Use, const char*> use_colours[] = {{Use::compute, "#3
                                                               {Use::down, "#7a1f3d"}};
 const char* colour_of(Use use);
 
+// Near them, of the 256 colours of a terminal: legible on a light and on a dark background. In Use's order.
+inline constexpr std::string_view terminal_colours[] = {"38;5;67", "38;5;137", "38;5;245", "38;5;64",
+                                                        "38;5;161"};
+constexpr std::string_view terminal_colour(Use use) {
+  return terminal_colours[static_cast<std::size_t>(use)];
+}
+
 // LaTeX that defines a colour: "\\definecolor{compute}{HTML}{3A4660}".
 std::string latex_colour(std::string_view name, std::string_view colour);
 

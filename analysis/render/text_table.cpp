@@ -116,7 +116,8 @@ std::string text_row(Columns columns, const std::vector<std::size_t>& widths, co
   return out;
 }
 
-std::string render_text(Columns columns, std::span<const std::size_t> breaks, std::size_t width) {
+std::string render_text(Columns columns, std::span<const std::size_t> breaks, std::size_t width,
+                        std::span<const std::size_t> bold) {
   const std::vector<std::size_t> widths = fitted(columns, width);
   std::string out = text_row(
       columns, widths, [](const TextColumn& c) { return c.heading; }, true);
@@ -125,8 +126,9 @@ std::string render_text(Columns columns, std::span<const std::size_t> breaks, st
   out += "\n";
   for (std::size_t row = 0; row < columns.front()->cells.size(); ++row) {
     if (std::ranges::find(breaks, row) != breaks.end()) out += "\n";
-    out += text_row(
+    const std::string text = text_row(
         columns, widths, [row](const TextColumn& c) { return c.cells[row]; }, false);
+    out += std::ranges::find(bold, row) == bold.end() ? text : "\033[1m" + text + "\033[0m";
   }
   return out;
 }
@@ -229,13 +231,13 @@ std::size_t natural_width(Columns columns) { return sum_of(widths_of(columns, na
 std::size_t least_width(Columns columns) { return sum_of(widths_of(columns, least)); }
 
 std::string render(Columns columns, std::span<const std::size_t> breaks, TableFormat format,
-                   std::size_t width) {
+                   std::size_t width, std::span<const std::size_t> bold) {
   switch (format) {
     case TableFormat::markdown: return render_markdown(columns);
     case TableFormat::latex: return render_latex(columns, breaks);
     case TableFormat::text: break;
   }
-  return render_text(columns, breaks, width);
+  return render_text(columns, breaks, width, bold);
 }
 
 std::string render(std::span<const TextColumn> columns, std::size_t width) {

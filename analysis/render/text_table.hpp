@@ -44,9 +44,10 @@ void add_row(std::vector<TextColumn>& columns, std::vector<std::string> cells);
 std::size_t natural_width(std::span<const TextColumn* const> columns);
 std::size_t least_width(std::span<const TextColumn* const> columns);
 
-// `breaks`: rows at which a new group begins. A text is at most `width` wide if least_width is.
+// `breaks`: rows at which a new group begins. A text is at most `width` wide if least_width is; a terminal
+// shows its rows `bold` in bold.
 std::string render(std::span<const TextColumn* const> columns, std::span<const std::size_t> breaks,
-                   TableFormat format, std::size_t width);
+                   TableFormat format, std::size_t width, std::span<const std::size_t> bold = {});
 
 // All columns, for a terminal.
 std::string render(std::span<const TextColumn> columns, std::size_t width);

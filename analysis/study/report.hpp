@@ -16,6 +16,7 @@ struct TableOptions {
   std::vector<std::string> columns = {};  // by name; empty: the most useful columns that fit
   bool wide = false;                      // all columns, in several tables
   std::size_t width = 100;                // in characters, for TableFormat::text
+  bool bold_best = false;                 // the fastest arm of each condition, for a terminal
 };
 
 // Throws std::invalid_argument for an unknown column; the message lists all columns.

@@ -72,6 +72,23 @@ std::vector<TableRow> rows_of(const TableView& view, const Picked& columns) {
   return rows;
 }
 
+// The rows of the fastest arms, which reached the target and learned no less than another.
+std::vector<std::size_t> best_rows(const Evaluation& evaluation, const std::vector<TableRow>& rows) {
+  std::vector<std::size_t> best;
+  for (const std::vector<const Aggregate*>& condition : by_condition(evaluation.aggregates)) {
+    const Aggregate* fastest = nullptr;
+    for (const Aggregate* one : condition) {
+      const bool missed = one->time_to_target && one->time_to_target->cut > 0;
+      if (missed || one->better != nullptr || one->fails() || !mean_time(*one)) continue;
+      if (fastest == nullptr || *mean_time(*one) < *mean_time(*fastest)) fastest = one;
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (condition.size() > 1 && std::ranges::count(rows[i].members, fastest) > 0) best.push_back(i);
+    }
+  }
+  return best;
+}
+
 // The columns as texts; the first columns name the rows.
 std::vector<TextColumn> texts_of(const TableView& view, const std::vector<TableRow>& rows,
                                  const Picked& columns) {
@@ -224,9 +241,11 @@ std::string table(const Study& study, const Evaluation& evaluation, const TableO
   std::vector<TextColumns> tables;
   if (brief) tables.push_back(fit(texts, labels, choice.columns, view, options.width, left_out));
   else tables = split(texts, labels, options.width);
+  std::vector<std::size_t> bold;
+  if (options.bold_best && compares_times(evaluation)) bold = best_rows(evaluation, rows);
   std::string out;
   for (const TextColumns& one : tables)
-    out += (out.empty() ? "" : "\n") + render(one, breaks, options.format, options.width);
+    out += (out.empty() ? "" : "\n") + render(one, breaks, options.format, options.width, bold);
   const auto say = [&](const std::string& what, const std::vector<std::string_view>& names) {
     if (!names.empty())
       out += render_line(fmt::format("{}: {}", what, fmt::join(names, ", ")), options.format, options.width);

@@ -8,9 +8,12 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "analysis/render/svg_chart.hpp"
 
 namespace psim::analysis {
 namespace {
@@ -18,12 +21,15 @@ namespace {
 struct Letter {
   char letter;
   const char* meaning;
-  const char* colour;
+  std::string_view colour;
 };
 // In the order of Use; the last is an update.
-constexpr Letter letters[] = {{'C', "computes", "\033[32m"}, {'n', "messages on their way", "\033[34m"},
-                              {'.', "waits", "\033[33m"},    {'s', "a server works", "\033[36m"},
-                              {'x', "down", "\033[31m"},     {'u', "an update of the weights", "\033[35m"}};
+constexpr Letter letters[] = {{'C', "computes", terminal_colour(Use::compute)},
+                              {'n', "messages on their way", terminal_colour(Use::network)},
+                              {'.', "waits", terminal_colour(Use::wait)},
+                              {'s', "a server works", terminal_colour(Use::service)},
+                              {'x', "down", terminal_colour(Use::down)},
+                              {'u', "an update of the weights", "35"}};
 constexpr std::size_t use_kinds = 5, update_cell = 5;
 
 bool is_of_worker(const Lane& lane) { return lane.name.starts_with("worker"); }
@@ -100,7 +106,8 @@ class Drawing {
         continue;
       }
       used_.insert(cell);
-      if (options_.colour) out += fmt::format("{}{}\033[0m", letters[cell].colour, letters[cell].letter);
+      if (options_.colour)
+        out += fmt::format("\033[{}m{}\033[0m", letters[cell].colour, letters[cell].letter);
       else out += letters[cell].letter;
     }
     return out.substr(0, out.find_last_not_of(' ') + 1) + "\n";

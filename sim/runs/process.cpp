@@ -58,7 +58,8 @@ void limit(__rlimit_resource what, std::uint64_t most, std::uint64_t grace = 0) 
 
 pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const OpenFile& err,
                  const Limits& limits) {
-  words.insert(words.begin(), "psim");
+  const std::string program = limits.program.empty() ? "/proc/self/exe" : limits.program;
+  words.insert(words.begin(), limits.program.empty() ? "psim" : program);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -74,7 +75,7 @@ pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const Open
   if (!limits.folder.empty() && chdir(limits.folder.c_str()) != 0) _exit(127);
   dup2(out.number(), STDOUT_FILENO);
   dup2(err.number(), STDERR_FILENO);
-  execv("/proc/self/exe", argv.data());
+  execv(program.c_str(), argv.data());
   _exit(127);
 }
 

@@ -23,16 +23,17 @@ OpenFile open_for_writing(const fs::path& path);
 // Uses system calls only.
 void end_with_parent(pid_t parent);
 
-// Limits of a process. 0: the limit of this process.
+// Limits of a process, and what it is. 0: the limit of this process.
 struct Limits {
   std::uint64_t cpu_seconds = 0;    // of processor time; then SIGXCPU
   std::uint64_t address_space = 0;  // bytes; then allocations fail
   std::uint64_t file_bytes = 0;     // bytes of each file; then SIGXFSZ
   std::string folder = {};          // its working directory; empty: the current one
+  std::string program = {};         // the file of another program than psim
 };
 
-// Starts `psim WORDS...`, with `out` and `err` as its stdout and stderr. The process ends when the thread
-// that started it ends, even by a kill.
+// Starts `psim WORDS...`, or `limits.program` with these words, with `out` and `err` as its stdout and
+// stderr. The process ends when the thread that started it ends, even by a kill.
 pid_t start_psim(std::vector<std::string> words, const OpenFile& out, const OpenFile& err,
                  const Limits& limits = {});
 

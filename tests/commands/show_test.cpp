@@ -48,6 +48,47 @@ TEST_CASE("a run plays on a page of its own, which only psim's page may be repla
   CHECK(::psim::test::psim({"show"}, folder.path()).code == 2);
 }
 
+TEST_CASE("a film is a picture that moves, drawn by Chromium", "[command][show]") {
+  const TemporaryFolder folder;
+  write(folder.path() / "small.toml", small);
+  REQUIRE(::psim::test::psim({"run", "small.toml", "--trace", "events", "--out", "it"}, folder.path()).code ==
+          0);
+  const auto film = [&](const std::string& file, const std::vector<std::string>& environment) {
+    return ::psim::test::psim({"show", "it", "--film", file}, folder.path(), environment);
+  };
+  const Outcome none = film("film.svg", {"PATH=/nowhere"});
+  CHECK(none.code == 2);
+  CHECK(none.err.find("a film needs Chromium") != std::string::npos);
+  CHECK(none.err.find("apt-get install chromium") != std::string::npos);
+  write(folder.path() / "chromium", "#!/bin/sh\nexit 7\n");  // a browser that cannot start
+  fs::permissions(folder.path() / "chromium", fs::perms::owner_all);
+  const Outcome broken = film("film.svg", {"PATH=" + folder.path().string() + ":/bin"});
+  CHECK(broken.code == 3);
+  CHECK(broken.err.find("chromium has drawn no film: exit code 7") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder.path() / "film.svg"));
+  write(folder.path() / "mine.svg", "<svg/>");
+  CHECK(film("mine.svg", {}).code == 2);
+  CHECK(film("it/film.svg", {}).code == 2);
+  CHECK(::psim::test::psim({"show", "it", "--film", "film.svg", "--out", "a.html"}, folder.path()).code == 2);
+  if (process({"sh", "-c", "command -v chromium || command -v chromium-browser || command -v google-chrome"})
+          .code != 0) {
+    WARN("skipped: there is no Chromium here; on Debian: apt-get install chromium");
+    return;
+  }
+  for (int times = 0; times < 2; ++times) {  // the second film replaces the first
+    const Outcome made = film("film.svg", {});
+    INFO(made.err);
+    CHECK(made.code == 0);
+    CHECK(made.out == "film: film.svg\n");
+  }
+  const std::string picture = content(folder.path() / "film.svg");
+  CHECK(picture.starts_with("<svg xmlns="));
+  CHECK(picture.ends_with("</svg>\n"));
+  CHECK(picture.find("<animate attributeName=\"display\"") != std::string::npos);
+  CHECK(picture.find("worker 1") != std::string::npos);
+  CHECK_FALSE(fs::exists(folder.path() / "it/show.html"));
+}
+
 TEST_CASE("a story makes its run, and says which moment the run lacks", "[command][show]") {
   const TemporaryFolder folder;
   write(folder.path() / "small.toml", small);

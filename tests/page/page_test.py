@@ -138,6 +138,12 @@ def check_show(browser, run):
         for shard, version in shown["version"]:
             check(true["version"].get(shard) == version, f"at {at} s {shard} is shown with version {version}, not {true['version'].get(shard)}")
         check(shown["view"] == true["view"], f"at {at} s view {shown['view']} is shown, not {true['view']}")
+    # The line below it explains what a box or a message looks like at some date, and nothing else.
+    seen = browser.run("""[...new Set([...show.messages.flatMap((m) => [m.isLost ? 'lost' : '', m.word in looks ? m.word : 'message']), ...show.events.map((e) => e.what === 'suspicion' ? 'suspected' : ''),
+        ...show.line.rows.flatMap((row) => [...row.use].filter((use, i) => row.begin[i] < show.end && row.end[i] > show.begin).map((use) => timeLine.timeline.uses[use]))])].filter(Boolean).map((what) => looks[what][2]).sort()""")
+    told = browser.run("[...document.querySelectorAll('#show .looks > span')].map((one) => one.lastChild.textContent.trim()).sort()")
+    check(told == seen, f"explained are {told}, not {seen}")
+    check({"push", "weights", "computing"} <= set(told) or "chunk" in told, f"explained are only {told}")
     texts = browser.run("show.events.map((one) => eventText(one, show.show))")
     check(not any("undefined" in text or "NaN" in text or "a node" in text for text in texts), "an event has no words")
     for key in "uwfp":

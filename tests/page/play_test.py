@@ -7,12 +7,14 @@ Fails on a message in the console, on a control that changes nothing, and on wha
 Keeps pictures as PICTURES-*.png. Exit code 77: there is no Chromium here.
 """
 import json
+import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 
 from browser import Browser
 
@@ -72,6 +74,10 @@ def try_every_control(browser, names):
               f"{name} = {usual} again is another run")
 
 
+def lowest_end(browser):
+    return browser.run("Math.max(...[...document.querySelectorAll('#screen > section')].map((s) => s.getBoundingClientRect().bottom))")
+
+
 def look(browser, url, pictures):
     for name, width, height, dark in (("light", 1366, 768, False), ("dark", 1366, 768, True), ("narrow", 400, 800, False)):
         browser.look(dark)
@@ -82,7 +88,7 @@ def look(browser, url, pictures):
         check(browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth + 1"),
               f"{name}: the page is wider than the window")
         check(browser.run("document.querySelectorAll('#lines canvas').length") == 2, f"{name}: no two time lines")
-        check(width < 1280 or browser.run("Math.max(...[...document.querySelectorAll('#screen > section')].map((s) => s.getBoundingClientRect().bottom))") <= height,
+        check(width < 1280 or lowest_end(browser) <= height,
               f"{name}: the first screen is higher than the window")
         browser.picture(f"{pictures}-{name}.png")
     browser.look(False)
@@ -122,6 +128,50 @@ def break_by_hand(browser, psim, url):
         check(shown != browser.run("playground.sides[0].made.result.summary.digest"), f"{name} changes nothing")
         if name == "lose":
             check(browser.run("stage[1].events.find((e) => e.what === 'lost').sent.word") == "push", "another message is lost")
+
+
+def verdict(browser, side):
+    return browser.run(f"""(() => {{ const one = document.querySelector('#challenge [data-side="{side}"]'); return one ? one.textContent.slice(2) : null; }})()""")
+
+
+def meet_challenges(browser, url, pictures):
+    """The start of a challenge misses the goal, its solution reaches it, and these near ones do not."""
+    near = {"straggler": ("consistency", "backup-workers"), "barrier": ("consistency", "asp"), "servers": ("servers", "8"),
+            "crash": ("servers", "4"), "fewer": ("workers", "8")}
+    with open(os.path.join(os.path.dirname(__file__), "../../sim/apps/playground/sketch.toml"), "rb") as file:
+        challenges = tomllib.load(file)["challenge"]
+    check(sorted(near) == sorted(one["name"] for one in challenges), "no near miss of each challenge")
+    browser.size(1366, 768)
+    browser.visit(url)
+    settled(browser, "the first answers")
+    for one in challenges:
+        name, free = one["name"], set(one["moves"])
+        browser.run(f"(() => {{ const menu = document.querySelector('#challenges select'); menu.value = {json.dumps(name)}; menu.dispatchEvent(new Event('change')); }})()")
+        settled(browser, f"the start of {name}")
+        check(one["text"] in browser.run("document.getElementById('challenge').textContent"), f"{name}: nothing says what to do")
+        check("; the goal is at " in (verdict(browser, 0) or ""), f"the start of {name}: {verdict(browser, 0)}")
+        check(set(browser.run("[...playground.sides[1].inputs].filter(([, one]) => !one.input.disabled || one.control.name === 'staleness').map(([name]) => name)")) | {"staleness"} == free | {"staleness"},
+              f"{name} has other free settings than {free}")
+        choose(browser, 1, *near[name])
+        settled(browser, f"a near miss of {name}")
+        check("; the goal is at " in (verdict(browser, 1) or ""), f"{name} with {near[name]}: {verdict(browser, 1)}")
+        check(one["solution"].items() >= {key: value for key, value in one["start"].items() if key not in free}.items(), f"{name} is solved with another start")
+        for setting, usual in browser.run("[...playground.sides[1].inputs.values()].map((one) => [one.control.name, one.control.usual])"):
+            if setting in free:
+                choose(browser, 1, setting, one["solution"].get(setting, usual))
+        settled(browser, f"the solution of {name}")
+        check(verdict(browser, 1) == "reached the goal.", f"the solution of {name}: {verdict(browser, 1)}")
+        check(one["lesson"] in browser.run("document.getElementById('challenge').textContent"), f"{name} teaches nothing")
+        check(lowest_end(browser) <= 768, f"{name}: the first screen is higher than the window")
+        address = browser.run("location.hash")
+        browser.visit(url + address)
+        settled(browser, f"the address of {name}")
+        check(verdict(browser, 1) == "reached the goal.", f"{address}: {verdict(browser, 1)}")
+    browser.picture(f"{pictures}-challenge.png")
+    for wrong, word in (("#challenge=fastest", "no challenge fastest"), ("#a=slowdown:1&challenge=straggler", "does not move slowdown")):
+        browser.visit(url + wrong)
+        settled(browser, "an answer")
+        check(word in browser.run("document.querySelector('.side .how').textContent"), f"{wrong}: nothing says {word}")
 
 
 def play_live(browser, psim, url, pictures):
@@ -181,6 +231,7 @@ def play_live(browser, psim, url, pictures):
     browser.run("[...document.querySelectorAll('#scenarios button')].find(b => b.textContent === 'run this text').click()")
     settled(browser, "an answer to a text")
     break_by_hand(browser, psim, url)
+    meet_challenges(browser, url, pictures)
     return seconds
 
 

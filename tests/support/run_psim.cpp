@@ -1,13 +1,16 @@
 #include "tests/support/run_psim.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/support/catch.hpp"
 
@@ -34,7 +37,53 @@ namespace {
   _exit(127);
 }
 
+// A pseudo-terminal that changes no bytes, and all that is written to it.
+class Terminal {
+ public:
+  Terminal() : master_(posix_openpt(O_RDWR | O_NOCTTY)) {
+    if (master_ < 0 || grantpt(master_) != 0 || unlockpt(master_) != 0)
+      throw std::runtime_error("posix_openpt");
+    name_ = ptsname(master_);
+    slave_ = open(name_.c_str(), O_RDWR | O_NOCTTY);
+    termios settings{};
+    tcgetattr(slave_, &settings);
+    cfmakeraw(&settings);
+    tcsetattr(slave_, TCSANOW, &settings);
+    reader_ = std::thread([this] {
+      char bytes[4096];
+      for (ssize_t n = 0; (n = read(master_, bytes, sizeof bytes)) > 0;)
+        text_.append(bytes, static_cast<std::size_t>(n));
+    });
+  }
+  const std::string& name() const { return name_; }
+  // After the end of the programs that write to it.
+  std::string text() {
+    close(slave_);
+    reader_.join();
+    close(master_);
+    return text_;
+  }
+
+ private:
+  int master_, slave_ = -1;
+  std::string name_, text_;
+  std::thread reader_;
+};
+
 }  // namespace
+
+Outcome psim_in_terminal(const std::vector<std::string>& arguments, const fs::path& folder,
+                         const std::vector<std::string>& environment) {
+  std::vector<std::string> words{binary().string()}, all{"TERM=xterm-256color"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  all.insert(all.end(), environment.begin(), environment.end());
+  Terminal out, err;
+  const pid_t child = fork();
+  if (child == 0) become(words, folder, all, 120, out.name(), err.name());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.text(), err.text()};
+}
 
 Outcome process(const std::vector<std::string>& words, const fs::path& folder,
                 const std::vector<std::string>& environment, unsigned limit_s) {

@@ -21,6 +21,10 @@ struct Outcome {
 Outcome psim(const std::vector<std::string>& arguments, const std::filesystem::path& folder = ".",
              const std::vector<std::string>& environment = {}, unsigned limit_s = 120);
 
+// The same with a terminal for stdout and another one for stderr, of type "xterm-256color" and unknown width.
+Outcome psim_in_terminal(const std::vector<std::string>& arguments, const std::filesystem::path& folder,
+                         const std::vector<std::string>& environment = {});
+
 // The same for any program, found in PATH.
 Outcome process(const std::vector<std::string>& words, const std::filesystem::path& folder = ".",
                 const std::vector<std::string>& environment = {}, unsigned limit_s = 120);

@@ -54,5 +54,7 @@ std::string target_text(const Json& summary);
 
 // The summary of a run for people.
 std::string summary_text(const Json& summary, const std::string& replay_line);
+// In one line of a terminal of at least 80 columns: how the run ended, and a bar with the shares of its time.
+std::string one_line(const Json& summary, int width);
 
 }  // namespace psim::cli

@@ -4,17 +4,73 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <stdexcept>
 
+#include "analysis/render/svg_chart.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
 namespace psim::cli {
+namespace {
+
+void paint(std::string& line, std::size_t begin, std::size_t end, std::string_view code) {
+  line.replace(begin, end - begin, painted(line.substr(begin, end - begin), code));
+}
+
+void paint_error(std::string& line) {
+  const std::size_t mark = line.find_first_not_of(' ');
+  if (line.starts_with("error[") || line.starts_with("error:")) return paint(line, 0, 5, red);
+  if (mark == std::string::npos) return;
+  if (line.compare(mark, 7, "= help:") == 0) paint(line, mark + 2, mark + 6, green);
+  const std::size_t caret = line.find_first_not_of("| \t", mark);
+  if (line[mark] == '|' && caret != std::string::npos && line[caret] == '^')
+    paint(line, caret, line.size(), red);
+}
+
+// A label is a word after two blanks, with two blanks behind it. A line without blanks before it is a title.
+void paint_summary(std::string& line) {
+  if (!line.empty() && line[0] != ' ') return paint(line, 0, line.size(), bold);
+  const std::size_t end = line.find(' ', 2);
+  if (end == std::string::npos || end == 2 || line.compare(end, 2, "  ") != 0) return;
+  const std::string label = line.substr(2, end - 2);
+  for (const Use use : {Use::compute, Use::wait, Use::network}) {
+    const std::size_t begin = line.find(name_of(use));
+    if ((label == "workers" || label == "worker" || label == "group") && begin != std::string::npos)
+      paint(line, begin, std::min(line.find("  ", begin), line.size()), analysis::terminal_colour(use));
+  }
+  paint(line, 2, end, bold);
+}
+
+std::string by_line(std::string_view text, void (*paint_line)(std::string& line)) {
+  std::string out;
+  while (!text.empty()) {
+    const bool has_end = text.find('\n') != std::string_view::npos;
+    std::string line(take_until(text, "\n"));
+    paint_line(line);
+    out += line + (has_end ? "\n" : "");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string painted(std::string_view text, std::string_view code) {
+  return fmt::format("\033[{}m{}\033[0m", code, text);
+}
+
+void print_summary(std::string_view text) {
+  if (!may_colour()) return fmt::print("{}", text);
+  fmt::print("{}\n", take_until(text, "\n"));  // the command
+  fmt::print("{}", by_line(text, paint_summary));
+}
 
 void say_text(std::string_view text) {
+  std::string colours;
+  if (may_colour(STDERR_FILENO)) text = colours = by_line(text, paint_error);
   // If the reader has closed the pipe, SIGPIPE arrives. It is blocked and removed before it can end the
   // process.
   sigset_t broken_pipe, before;
@@ -42,9 +98,9 @@ std::optional<int> terminal_width() {
   return std::nullopt;
 }
 
-bool may_colour() {
+bool may_colour(int stream) {
   const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
+  return isatty(stream) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
          std::string_view(term) != "dumb";
 }
 

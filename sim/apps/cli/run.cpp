@@ -177,13 +177,14 @@ int run(const Command& command) {
     fmt::print("{}\n", summary->dump(2));
   } else {
     const std::string why = why_text(dir, kept.trace);
-    fmt::print("{}{}", summary_text(*summary, command_line(command)), why);
+    print_summary(summary_text(*summary, command_line(command)) + why);
     fmt::print("\n{} {}/   next: {}{}, or psim replay {}\n", reused ? "already done, see" : "wrote",
                dir.string(), why.empty() ? "" : fmt::format("psim why {}, ", file_word(dir)),
                compare_line(command, loaded.has_axes), file_word(dir));
   }
   for (const auto& line : (*summary)["stuck"]) say("stuck: {}\n", line.get<std::string>());
   if (misses_target(*summary)) say("exit code 1: the target was not reached\n");
+  if (!command.json && may_colour()) fmt::print("{}\n", one_line(*summary, terminal_width().value_or(80)));
   return is_yes(*summary) ? done : answer_is_no;
 }
 

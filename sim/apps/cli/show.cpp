@@ -1,8 +1,11 @@
 // psim show: a run that plays step by step, and stories, which are sentences about moments of a run.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <optional>
 
 #include "analysis/causes/explain.hpp"
@@ -11,9 +14,11 @@
 #include "analysis/timeline/spans.hpp"
 #include "sim/apps/cli/console.hpp"
 #include "sim/apps/cli/study_report.hpp"
+#include "sim/apps/cli/target.hpp"
 #include "sim/apps/cli/understand.hpp"
 #include "sim/record/identity.hpp"
 #include "sim/runs/files.hpp"
+#include "sim/runs/process.hpp"
 #include "sim/runs/record_run.hpp"
 #include "sim/scenario/fields/field_tables.hpp"
 #include "sim/scenario/reading/reader.hpp"
@@ -161,6 +166,54 @@ Json told(const Story& story, const analysis::RunRecord& record) {
   return {{"title", story.title}, {"moments", moments}};
 }
 
+// The first program of PATH that can draw a film. Throws Refused.
+fs::path browser() {
+  const char* const folders = std::getenv("PATH");
+  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
+    for (std::string_view rest = folders == nullptr ? "" : folders; !rest.empty();) {
+      const fs::path program = fs::path(take_until(rest, ":")) / name;
+      if (access(program.c_str(), X_OK) == 0) return program;
+    }
+  }
+  throw Refused("a film needs Chromium, and PATH has none", "on Debian: apt-get install chromium");
+}
+
+// The film that the script of this page draws, from the date at which the page opens.
+std::string film_of(const std::string& page, const fs::path& program) {
+  const ScratchFolder scratch("psim-film");
+  const fs::path html = scratch.path() / "show.html", out = scratch.path() / "out";
+  write_file(html, page);
+  std::vector<std::string> words{"--headless=new",
+                                 "--window-size=1366,768",
+                                 "--hide-scrollbars",
+                                 "--disable-gpu",
+                                 "--disable-dev-shm-usage",
+                                 "--no-first-run",
+                                 "--disable-extensions",
+                                 "--user-data-dir=" + (scratch.path() / "browser").string(),
+                                 "--dump-dom",
+                                 "file://" + html.string() + "#film"};
+  if (geteuid() == 0) words.insert(words.begin(), "--no-sandbox");  // it refuses to run as root with one
+  Child child(std::move(words), out, scratch.path() / "err", {.program = program.string()});
+  constexpr std::chrono::minutes patience{2};
+  const bool ended = child.ends_within(patience);
+  const std::string printed = ended ? read_file(out) : "";
+  constexpr std::string_view mark = "<script type=\"image/svg+xml\">";
+  const std::size_t begin = printed.find(mark), end = printed.find("</script>", begin);
+  if (end == std::string::npos)
+    throw std::runtime_error(
+        fmt::format("{} has drawn no film: {}", program.string(),
+                    ended ? how_it_ended(child.wait()) : "it did not end in two minutes"));
+  return printed.substr(begin + mark.size(), end - begin - mark.size());
+}
+
+// Throws Refused if psim cannot write a film there.
+void check_film(const fs::path& target) {
+  check_is_file(target);
+  check_own(target, {"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox="}, "psim show --film");
+  check_outside(target, "--film film.svg");
+}
+
 int show_run(const fs::path& dir, const fs::path& target, const ShowCommand& command,
              const std::optional<Story>& story) {
   const analysis::RunRecord record = open_record(dir);
@@ -177,13 +230,20 @@ int show_run(const fs::path& dir, const fs::path& target, const ShowCommand& com
                                .record = &record,
                                .why = analysis::document(analysis::explain(record), record.facts),
                                .target = target_text(record.summary)};
-  put_page(target, analysis::show_page(page, command.at, story ? told(*story, record) : Json()), "show");
+  const std::string text = analysis::show_page(page, command.at, story ? told(*story, record) : Json());
+  if (command.film.empty()) {
+    put_page(target, text, "show");
+  } else {
+    put_file(command.film, film_of(text, browser()));
+    fmt::print("film: {}\n", command.film);
+  }
   return done;
 }
 
 // Makes the story's run in a temporary folder.
 int show_story(const Story& story, const ShowCommand& command) {
-  const fs::path target = page_target(".", command.out.empty() ? story.name + ".html" : command.out);
+  const std::string html = command.out.empty() ? story.name + ".html" : command.out;
+  const fs::path target = command.film.empty() ? page_target(".", html) : fs::path();
   RunRequest request;
   request.scenario = find_scenario(story.scenario);
   request.sets = story.sets;
@@ -198,14 +258,21 @@ int show_story(const Story& story, const ShowCommand& command) {
 }  // namespace
 
 int show(const ShowCommand& command) {
+  if (!command.film.empty()) {
+    check_film(command.film);
+    browser();
+  }
   std::optional<Story> story;
   if (!command.story.empty()) story = story_in(story_file(command.story));
   if (story && command.run.empty()) return show_story(*story, command);
   if (command.run.empty())
     throw Refused("psim show needs a run or a story", "psim show latest, or psim show --story NAME");
   const fs::path dir = run_named(command.run);
-  return about_run(
-      dir, [&] { return show_run(dir, page_target(dir, command.out, analysis::show_name), command, story); });
+  return about_run(dir, [&] {
+    const bool is_film = !command.film.empty();
+    return show_run(dir, is_film ? fs::path() : page_target(dir, command.out, analysis::show_name), command,
+                    story);
+  });
 }
 
 }  // namespace psim::cli

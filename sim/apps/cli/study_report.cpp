@@ -120,7 +120,8 @@ void print_for_people(const study::StudyFolder& folder, const analysis::Study& s
                                                                   : analysis::TableFormat::text,
                                        .columns = asked.columns,
                                        .wide = asked.wide,
-                                       .width = table_width()};
+                                       .width = table_width(),
+                                       .bold_best = may_colour()};
   const std::string table = analysis::table(study, evaluation, options);
   if (options.format != analysis::TableFormat::text) return fmt::print("{}", table);
   fmt::print("{}    (psim {})\n", line, version_text());

@@ -6,8 +6,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "analysis/render/svg_chart.hpp"
 #include "analysis/word_docs.hpp"
 #include "sim/apps/cli/command.hpp"
+#include "sim/apps/cli/console.hpp"
+#include "sim/runs/answer.hpp"
 #include "sim/scenario/spec/memory.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
 
@@ -340,6 +343,54 @@ std::string summary_text(const Json& s, const std::string& replay_line) {
   out += workers_text(s, any_absent);
   out += notes_text(s["notes"]);
   return out + line("digest", s, "{digest}\n");
+}
+
+namespace {
+
+struct Ending {
+  std::string text;  // of at most 40 columns
+  std::string_view code;
+};
+
+Ending ending(const Json& s) {
+  if (!s["stuck"].empty()) return {fill(s, "stuck at {sim_time_s:.4g s}"), red};
+  const bool is_missed = misses_target(s);
+  if (is_missed && s.contains("groups")) return {fill(s, "target missed in {sim_time_s:.4g s}"), red};
+  if (s.contains("groups"))
+    return {fill(s, "{sim_time_s:.4g s}, ") + counted(number_of(s["groups"]), "group"), bold};
+  if (s["target"]["reached"]) return {fill(s["target"], "target reached in {sim_time_s:.4g s}"), green};
+  const std::string_view result = s["curve"].empty()                 ? ", {messages: #message}"
+                                  : s["final"]["accuracy"].is_null() ? ", loss {final/loss:.4g}"
+                                                                     : ", accuracy {final/accuracy:.2f %}";
+  return {(is_missed ? "target missed" : fill(s, "{sim_time_s:.4g s}")) + fill(s, result),
+          is_missed ? red : bold};
+}
+
+}  // namespace
+
+std::string one_line(const Json& s, int width) {
+  constexpr int least = 5, most = 20;  // cells of the bar
+  constexpr std::pair<Use, std::string_view> blocks[] = {
+      {Use::compute, "█"}, {Use::wait, "░"}, {Use::network, "▒"}};
+  const auto& [text, code] = ending(s);
+  const auto share = [&s](Use use) { return s["time"][fmt::format("{}_share", name_of(use))].get<double>(); };
+  const auto words = [&](Use use) { return fmt::format("{} {:.0f} %", name_of(use), 100 * share(use)); };
+  std::size_t length = text.size();
+  for (const auto& [use, block] : blocks) length += words(use).size() + 2;
+  const int room = std::min(most, width - static_cast<int>(length) - 3);
+  const int cells = room < least ? 0 : room;
+  std::string bar, shares;
+  double sum = 0;
+  int drawn = 0;
+  for (const auto& [use, block] : blocks) {
+    sum += share(use);
+    std::string piece;
+    for (; drawn < std::lround(sum * cells); ++drawn) piece += block;
+    bar += painted(piece, analysis::terminal_colour(use));
+    shares += (shares.empty() ? "" : ", ") + painted(words(use), analysis::terminal_colour(use));
+  }
+  bar.append(static_cast<std::size_t>(cells - drawn), ' ');  // absent
+  return painted(text, code) + (cells == 0 ? "  " : fmt::format("  [{}] ", bar)) + shares;
 }
 
 }  // namespace psim::cli

@@ -47,6 +47,7 @@ const Subcommand understand_table[] = {
           option(app, "--story", a.story)->check(not_empty("story"));
           option(app, "-o,--out", a.out)->check(not_empty("file"));
           option(app, "--at", a.at)->transform(duration())->excludes("--story");
+          option(app, "--film", a.film)->check(not_empty("file"))->excludes("--out");
         },
         [](const ShowCommand& a) { return show(a); }),
 };

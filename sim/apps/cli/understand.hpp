@@ -28,6 +28,7 @@ int report(const std::string& name, const std::string& out, bool json);
 // The options of `show`.
 struct ShowCommand {
   std::string run, story, out;  // without a run: that of the story is made
+  std::string film;             // a file for the film of one step, instead of the page
   std::optional<double> at;     // the date at which the page opens, in simulated seconds
 };
 // Writes a page on which a run's events play step by step, perhaps with the sentences of a story.

@@ -93,6 +93,14 @@ std::span<const SketchSetting> settings() {
   return all;
 }
 
+Json challenges() {
+  std::ostringstream text;
+  text << toml::json_formatter{*file()["challenge"].as_array()};
+  Json all = Json::parse(text.str());
+  for (Json& one : all) one.erase("solution");
+  return all;
+}
+
 std::string setting_of(const Sketch& sketch, const std::string& name) {
   if (const auto found = sketch.find(name); found != sketch.end()) return found->second;
   return std::ranges::find(settings(), name, &SketchSetting::name)->usual;

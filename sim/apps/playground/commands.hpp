@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ struct SketchSetting {
 };
 // The settings of sketch.toml.
 std::span<const SketchSetting> settings();
+
+// The challenges of sketch.toml as a list in JSON, without their solutions.
+nlohmann::ordered_json challenges();
 
 // Values by name. A missing setting has its usual value.
 using Sketch = std::map<std::string, std::string>;

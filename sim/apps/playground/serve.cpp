@@ -327,7 +327,9 @@ class Playground {
                  .address_space = static_cast<std::uint64_t>(asked.memory * 1e9),
                  .file_bytes = std::uint64_t{256} << 20U},
                 thread_count(asked.jobs), 16),
-        page_(reply_of(200, analysis::play_page({{"controls", controls()}, {"begin", first_sight()}}))),
+        page_(reply_of(
+            200, analysis::play_page(
+                     {{"controls", controls()}, {"begin", first_sight()}, {"challenges", challenges()}}))),
         door_(asked, Bounds{},
               Site{[this](const RequestHead& head) { return at_head(head); },
                    [this](const RequestHead& head, const std::string& body) { return run(head, body); }}) {

@@ -280,6 +280,24 @@ TEST_CASE("arms have the colours of the page, in every condition", "[export]") {
   for (std::size_t i = 0; i < 8; ++i) CHECK(arm_stroke(i) != arm_stroke(i + 8));
 }
 
+TEST_CASE("colours of a terminal can be read on black and on white", "[export]") {
+  const auto part = [](int level) {  // of the luminance of a level of 6, by WCAG 2.1
+    return level == 0 ? 0 : std::pow(((55 + 40 * level) / 255.0 + 0.055) / 1.055, 2.4);
+  };
+  for (const std::string_view code : terminal_colours) {
+    CAPTURE(code);
+    REQUIRE(code.starts_with("38;5;"));
+    const int number = std::stoi(std::string(code.substr(5)));
+    const int cube = number - 16;
+    const double grey = std::pow(((8 + 10 * (number - 232)) / 255.0 + 0.055) / 1.055, 2.4);
+    const double luminance =
+        number >= 232 ? grey
+                      : 0.2126 * part(cube / 36) + 0.7152 * part(cube / 6 % 6) + 0.0722 * part(cube % 6);
+    CHECK((luminance + 0.05) / 0.05 >= 3);
+    CHECK(1.05 / (luminance + 0.05) >= 3);
+  }
+}
+
 TEST_CASE("long texts are parted at blanks", "[export]") {
   CHECK(wrapped_in_mm("one two three", 12) == std::vector<std::string>{"one two", "three"});
   CHECK(wrapped_in_mm("", 12).empty());
