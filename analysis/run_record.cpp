@@ -386,6 +386,7 @@ std::int64_t each_event(const RunRecord& run, const std::function<void(const Row
     streams.emplace_back(run.database(), sql_of<T>(), columns_of<T> + (is_movement<T> ? columns_of<Sent> : 0),
                          &row_in<T>);
   });
+  if (events <= most_kept) rows.reserve(static_cast<std::size_t>(events));
   for (;;) {
     const auto order = [](const Stream& stream) { return stream.row() ? stream.row()->number : no_more; };
     const auto next = std::ranges::min_element(streams, {}, order);

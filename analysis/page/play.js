@@ -116,7 +116,7 @@ if (data.kind === "play") {
       this.showSettings();
       writeAddress();
       clearTimeout(this.soon);
-      this.soon = setTimeout(() => this.go({ settings: this.settings }), source.isLive ? 60 : 0);
+      this.soon = setTimeout(() => this.go({ settings: this.settings }), source.isLive ? 20 : 0);
     }
 
     showSettings() {
