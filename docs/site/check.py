@@ -45,7 +45,9 @@ def offences(out):
         name = path.relative_to(out)
         for value in requests:
             address = urllib.parse.urlsplit(value)
-            if address.scheme not in ("", "data") or address.netloc:
+            if address.scheme == "data":
+                continue
+            if address.scheme or address.netloc:
                 found.append(f"{name}: a request to another host: {value}")
             elif address.path and name.name != "404.html" and not target(path, address).is_file():
                 found.append(f"{name}: this is missing: {value}")

@@ -84,7 +84,8 @@ class Maker:
             shutil.rmtree(scratch, ignore_errors=True)
             scratch.mkdir(parents=True)
             (scratch / "psim").symlink_to(self.psim)
-            (scratch / "scenarios").symlink_to(self.root / "scenarios")
+            for folder in ("scenarios", "docs"):
+                (scratch / folder).symlink_to(self.root / folder)
             outputs = [self.run(page, command, scratch) for command in todo]
             made.mkdir()
             (made / "output").write_text(outputs[0])

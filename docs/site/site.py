@@ -1,7 +1,7 @@
 """Builds the site of psim's documentation: site.py PSIM ROOT OUT [--quick].
 
 Collects the pages in OUT-source, makes the drawings with psim, runs mkdocs and searches for broken links.
---quick leaves out the drawings of the gallery, which take minutes.
+--quick leaves out the drawings of the gallery and the playground, which take minutes.
 """
 import json
 import pathlib
@@ -13,6 +13,7 @@ import time
 import check
 import drawings
 import gallery
+import moving
 import pages
 
 begin = time.monotonic()
@@ -33,6 +34,11 @@ def put_together(psim, root, source, quick):
     texts.update({name: maker.draw(name, text) for name, text in drawn.items()})
     maker.forget()
     pages.write(root, folder, texts)
+    say("the pages that move")
+    front = folder / "README.md"
+    text = front.read_text()
+    links = moving.make(psim, root, folder, source.parent, quick)
+    front.write_text(text.replace("\n## Start\n", f"\n{links}\n## Start\n", 1))
     shutil.copy(root / "docs/site/mkdocs.yml", source)
     shutil.copytree(root / "docs/site/theme", source / "theme")
     shutil.copy(root / "docs/site/theme/theme.css", folder)
