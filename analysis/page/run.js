@@ -1,18 +1,17 @@
 // The page of a run: the time line, and charts with the same time window.
 "use strict";
 if (data.kind === "run") {
+  const { summary, drawn } = data;
   const graphs = [];
   let line = null;
 
-  const curve = (series, label, points, scale = 1) => ({
-    series, label, x: points.map((p) => p[0]), mean: points.map((p) => (p[1] === null ? null : p[1] * scale)), low: [], high: [],
-  });
+  const curve = (series, label, points) => ({ series, label, x: points.map((p) => p[0]), mean: points.map((p) => p[1]), low: [], high: [] });
 
   // A chart in `host` that always shows the same window as the time line.
   function joined(host, what) {
     const graph = chart(host, { xName: "simulated time [s]", log: false, ...what, onZoom: (view) => (line ? line.show(view) : follow(view)) });
     graphs.push(graph);
-    graph.show([0, data.end]);
+    graph.show([0, summary.sim_time_s]);
   }
 
   // A line breaks where its worker goes back to an earlier clock.
@@ -30,17 +29,16 @@ if (data.kind === "run") {
   function drawLoss() {
     const host = document.getElementById("loss");
     if (!host) return;
-    const points = data.curve.filter((p) => p[1] !== null);
-    joined(host, { curves: [curve(0, "loss", points)], yName: "loss", dates: data.dates, log: points.every((p) => p[1] > 0) });
-    const accuracy = data.curve.filter((p) => p[2] !== null && p[2] !== undefined).map((p) => [p[0], p[2]]);
-    if (accuracy.length > 1) joined(place(host.closest("section"), "Accuracy"), { curves: [curve(2, "accuracy", accuracy, 100)], yName: "accuracy [%]", dates: data.dates, ...(data.goal && data.goal.accuracy ? { goal: data.goal.accuracy } : {}) });
+    const { loss, accuracy } = data.curves;
+    joined(host, { curves: [{ series: 0, label: "loss", ...loss }], yName: "loss", dates: drawn.dates, log: loss.mean.every((value) => value > 0) });
+    if (accuracy.x.length > 1) joined(place(host.closest("section"), "Accuracy"), { curves: [{ series: 2, label: "accuracy", ...accuracy }], yName: "accuracy [%]", dates: drawn.dates, ...(data.goal?.accuracy ? { goal: data.goal.accuracy } : {}) });
   }
 
   // How many pushes had which staleness.
   function drawHistogram() {
     const host = document.getElementById("histogram");
     if (!host) return;
-    const pushes = new Map(data.staleness), most = Math.max(...pushes.keys());
+    const pushes = new Map(summary.staleness.histogram), most = Math.max(...pushes.keys());
     const points = Array.from({ length: most + 2 }, (_, staleness) => [staleness, pushes.get(staleness) || 0]);
     chart(host, { curves: [curve(0, "applied pushes", points)], xName: "staleness [updates]", yName: "applied pushes", steps: true });
   }
@@ -64,7 +62,7 @@ if (data.kind === "run") {
 
   // The charts that only a run with events has.
   function drawEvents() {
-    const events = data.events, after = document.getElementById("training") || document.getElementById("lanes");
+    const { events } = drawn, after = document.getElementById("training") || document.getElementById("lanes");
     const say = (text) => after.append(element("p", { class: "hint" }, text));
     if (events.staleness.length && events.staleness.every((p) => p[1] === 0)) say("Staleness was 0 throughout.");
     else if (events.staleness.length > 1)
@@ -72,9 +70,9 @@ if (data.kind === "run") {
     const clocks = events.clocks.filter((one) => one.line.length > 1);
     if (clocks.length > 1 && events.clock_spread <= 1) say("All workers were always within one step of each other.");
     else if (clocks.length)
-      joined(place(after, events.clocks.length < data.workers ? "Clocks: which step each of the first workers was in" : "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, broken(one.line))), yName: "clock", steps: true });
+      joined(place(after, events.clocks.length < summary.workers.length ? "Clocks: which step each of the first workers was in" : "Clocks: which step each worker was in"), { curves: clocks.map((one) => curve(one.worker, "worker " + one.worker, broken(one.line))), yName: "clock", steps: true });
     const traffic = document.getElementById("traffic");
-    const more = data.timeline.lanes.length > events.traffic.length ? "The first nodes: " : "";
+    const more = drawn.timeline.lanes.length > events.traffic.length ? "The first nodes: " : "";
     const width = events.bin_s >= 1 ? events.bin_s.toPrecision(3) + " s" : Number((events.bin_s * 1e3).toPrecision(3)) + " ms";
     const means = ` (means over ${width}${events.bin_steps ? `, about ${events.bin_steps} mean step${events.bin_steps > 1 ? "s" : ""}` : ""})`;
     const rates = (bytes) => bytes.map((b, i) => [(i + 0.5) * events.bin_s, b / events.bin_s / 1e6]);
@@ -102,13 +100,13 @@ if (data.kind === "run") {
 
   drawLoss();
   drawHistogram();
-  if (data.events) drawEvents();
-  if (data.timeline) {
-    line = new TimeLine(document.getElementById("timeline"), data.timeline, data.events, data.path, data.show && shownEvents(data.show).filter((one) => one.what === "sent"));
+  if (drawn.events) drawEvents();
+  if (drawn.timeline) {
+    line = new TimeLine(document.getElementById("timeline"), drawn.timeline, drawn.events, drawn.path, drawn.show && shownEvents(drawn.show).filter((one) => one.what === "sent"));
     line.openAt(4);  // charts first show the whole run
     line.onView = follow;
     const steps = document.getElementById("show");
-    if (steps && data.show) window.show = new Show(steps, data.show, line, { story: data.story });
+    if (steps && drawn.show) window.show = new Show(steps, drawn.show, line, { story: data.story });
     if (window.show && location.hash === "#film") document.body.replaceChildren(element("script", { type: "image/svg+xml" }, filmOf(window.show)));  // psim show --film reads it
     window.timeLine = line;
     document.querySelectorAll("#answer p").forEach(lightUp);

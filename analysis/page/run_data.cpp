@@ -276,16 +276,7 @@ void TrafficBins::add(std::vector<double>& sums, double at, double amount) const
 }
 
 Json run_data(const RunView& view) {
-  Json curve = Json::array();
-  for (const Json& point : view.page.summary["curve"])
-    curve.push_back({point["sim_time_s"], point.value("loss", Json()), point.value("accuracy", Json())});
-  Json out = {{"kind", "run"},
-              {"end", view.page.summary["sim_time_s"]},
-              {"workers", view.page.summary["workers"].size()},
-              {"curve", std::move(curve)},
-              {"staleness", view.page.summary["staleness"].value("histogram", Json::array())},
-              {"goal", goal_of(view.page.summary["target"])},
-              {"dates", Json::array()}};
+  Json out = {{"dates", Json::array()}};
   for (const auto& [at, name] : dates_of(view.page.summary)) out["dates"].push_back({at, name});
   if (view.page.timeline != nullptr) out["timeline"] = timeline_json(*view.page.timeline);
   if (view.page.record != nullptr && view.page.timeline != nullptr) {

@@ -253,6 +253,7 @@ Json run_document(const RunPage& page) {
   const Milestone milestone = milestone_of(page.summary);
   return {
       {"schema", "psim.report/1"},
+      {"kind", "run"},
       {"name", name_of_run(page.summary)},
       {"sentences", page.why.contains("sentences") ? page.why["sentences"] : Json::array()},
       {"milestone",
@@ -293,21 +294,17 @@ std::string run_page(const RunPage& page) {
                               view.numbers("/bytes_sent"_summary, as_megabytes)),
                   "", traffic_table(view));
   body += section("made", "How this was made", "", made(view));
-  return html_of({.title = name_of_run(page.summary) + " - psim", .body = body, .data = run_data(view)});
+  return html_of({.title = name_of_run(page.summary) + " - psim", .body = body, .data = run_document(page)});
 }
 
 std::string show_page(const RunPage& page, std::optional<double> at, const Json& story) {
   const RunView view{.page = page, .numbers = Numbers(page.summary)};
   ShowFrom from{.date = at};
   if (!story.is_null()) from.event = story["moments"].at(0)["event"].get<std::int64_t>();
-  Json data{{"kind", "run"},
-            {"end", page.summary["sim_time_s"]},
-            {"curve", Json::array()},
-            {"timeline", timeline_json(*page.timeline)},
-            {"show", show_json(*page.record, *page.timeline, from)},
-            {"path", path_json(page.why["path"])},
-            {"story", story}};
-  if (at) data["timeline"]["opens"] = {*at, std::min(page.timeline->end, *at + page.timeline->end / 20)};
+  Json drawn{{"timeline", timeline_json(*page.timeline)},
+             {"show", show_json(*page.record, *page.timeline, from)},
+             {"path", path_json(page.why["path"])}};
+  if (at) drawn["timeline"]["opens"] = {*at, std::min(page.timeline->end, *at + page.timeline->end / 20)};
   return html_of(
       {.title = name_of_run(page.summary) + ", step by step - psim",
        .body = header(view) +
@@ -315,7 +312,7 @@ std::string show_page(const RunPage& page, std::optional<double> at, const Json&
                        "", "<div id=\"show\"></div>") +
                section("lanes", waiting_heading(view), lane_keys(*page.timeline),
                        happenings(*page.timeline) + "<div id=\"timeline\"></div>"),
-       .data = data});
+       .data = {{"kind", "run"}, {"drawn", std::move(drawn)}, {"story", story}}});
 }
 
 }  // namespace psim::analysis
