@@ -62,8 +62,8 @@ std::string computing_sentence(const Explanation& why, const Facts& facts, const
     const auto chance = cause.by_kind.find(Suspect::random_compute);
     const double computing = cause.seconds + (chance == cause.by_kind.end() ? 0 : chance->second);
     return fmt::format(
-        "{} of the run is computing, shared by all workers: a faster network saves at most {}.", share,
-        percent(why.total - computing, why.total));
+        "{} of the run is computing, shared by all workers: a faster network saves at most {:.0f} %.", share,
+        std::ceil(100 * (why.total - computing) / why.total - 1e-9));
   }
   const bool is_one = cause.nodes.size() == 1;
   std::string slow = is_one ? slowness_text(facts, cause.nodes.front(), why.total) : "";

@@ -5,7 +5,7 @@
   if (given) kept.setItem("psim-teacher", given), history.replaceState(null, "", "/");  // a projector shows the address
   if (!kept.getItem("psim-student")) kept.setItem("psim-student", [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
   const token = kept.getItem("psim-teacher");
-  let code = location.pathname.slice(1), version = 0, question = 0, timer = 0, failed = false;
+  let code = location.pathname.slice(1), version = 0, question = 0, stage = "", timer = 0, failed = false;
 
   // `code`, *emphasis* and **strong** words of a line.
   const inline = (text) => text.split(/(`[^`]+`|\*\*[^*]+\*\*|\*[^*]+\*)/).map((part, i) => (i % 2 === 0 ? part
@@ -63,10 +63,11 @@
     for (const [id, hides] of [["enter", true], ["class", false], ["join", !token], ["answers", !token], ["acts", !token], ["reply", token || state.stage !== "open"], ["cluster", !state.cluster]]) at(id).hidden = hides;
     at("which").textContent = `${state.lab} - prediction ${state.at} of ${state.of}`;
     at("asks").replaceChildren(...inline(state.asks));
-    if (!token && question !== state.at) form(state);
-    question = state.at;
+    if (question !== state.at || stage !== state.stage) done();  // what was refused is past
+    if (!token && (question !== state.at || state.choices.length)) form(state);
+    [question, stage] = [state.at, state.stage];
     at("sent").textContent = token ? state.error : [state.own && `sent, as psim reads it: ${state.own}`, state.stage === "closed" && "the predictions are closed"].filter(Boolean).join(" - ");
-    at("told").replaceChildren(...(state.stage !== "shown" ? [] : [element("p", { class: "lead" }, state.waits || `${state.is_right ? "You were right: it" : "It"} is ${state.right}`), ...paragraphs(state.because || "")]));
+    at("told").replaceChildren(...(state.stage !== "shown" ? [] : [element("p", { class: "lead" }, state.waits || `${state.own ? (state.is_right ? "You were right: it" : "You were not right: it") : "It"} is ${state.right}.${state.within}`), ...paragraphs(state.because || "")]));
     if (!token) return history.replaceState(null, "", "/" + code);
     at("toggle").value = state.stage === "open" ? "close" : "open";
     for (const [id, text] of [["address", state.address], ["word", state.code], ["toggle", `${at("toggle").value} the predictions`]]) at(id).textContent = text;
@@ -74,7 +75,7 @@
     bars(state);
   }
 
-  at("enter").addEventListener("submit", (event) => { event.preventDefault(); clearTimeout(timer); code = at("code").value.trim().toLowerCase(); poll(); });
+  at("enter").addEventListener("submit", (event) => { event.preventDefault(); at("enter").hidden = true; clearTimeout(timer); code = at("code").value.trim().toLowerCase(); poll(); });
   for (const one of at("acts").children) one.addEventListener("click", () => ask("POST", "/act", one.value).then(done, refused));
   (token || code ? poll : enter)();
 }

@@ -36,9 +36,9 @@ function namesOf(names) {
   return `${role}s ${ranges.map(([a, b]) => (a === b ? a : `${a}-${b}`)).join(", ")}`;
 }
 
-// The names of the nodes in a sentence: "Workers 0-2 and 4" are four.
+// Names that a sentence may give to nodes: "Workers 0-2 and 4" are four.
 function nodesIn(text) {
-  const parts = [...text.matchAll(/\b(worker|server)s? (\d+(?:-\d+)?(?:(?:,| and) \d+(?:-\d+)?)*)|\bscheduler\b/gi)];
+  const parts = [...text.matchAll(/\b([a-z]+?)s? (\d+(?:-\d+)?(?:(?:,| and) \d+(?:-\d+)?\b(?! times\b))*)|\bscheduler\b/gi)];
   return parts.flatMap(([, role, list]) => (role ? list.split(/, | and /).flatMap((part) => {
     const [first, last = first] = part.split("-").map(Number);
     return Array.from({ length: last - first + 1 }, (_, i) => `${role.toLowerCase()} ${first + i}`);

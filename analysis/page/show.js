@@ -534,7 +534,7 @@ class SvgPen {
   }
 }
 
-const svgOf = (show, body) => `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${show.width} ${show.height + 24}" font-family="DejaVu Sans, Verdana, sans-serif"><rect width="100%" height="100%" fill="${colour("paper")}"/>${body}</svg>\n`;
+const svgOf = (show, body) => `<svg xmlns="http://www.w3.org/2000/svg" data-psim="show" viewBox="0 0 ${show.width} ${show.height + 24}" font-family="DejaVu Sans, Verdana, sans-serif"><rect width="100%" height="100%" fill="${colour("paper")}"/>${body}</svg>\n`;
 
 // The parts of a view; the last one is the date and the event below it.
 function partsOf(show) {

@@ -130,13 +130,14 @@ bool is_shown(const Row& row) { return !row.is_detail || row.is<ShardPlace>(); }
 
 // Where the page begins, if it cannot show all events: the number of shown events before it.
 std::int64_t first_of(const RunRecord& record, const Timeline& timeline, const ShowFrom& from,
-                      std::int64_t& all) {
+                      std::int64_t& all, std::int64_t& messages) {
   const auto fault = first_fault(timeline);
   const std::optional<double> date = from.date ? from.date : fault ? std::optional(fault->at) : std::nullopt;
   std::int64_t at = 0;
   each_event(record, [&](const Row& row) {
     if (!is_shown(row)) return;
     ++all;
+    messages += row.is<Sent>() ? 1 : 0;
     if (from.event ? row.number < *from.event : date && row.at < *date) at = all;
   });
   constexpr std::int64_t lead = most_shown_events / 6;  // before a date, so that one can step back
@@ -149,8 +150,8 @@ std::int64_t first_of(const RunRecord& record, const Timeline& timeline, const S
 Json show_json(const RunRecord& record, const Timeline& timeline, const ShowFrom& from) {
   const Facts& facts = record.facts;
   if (std::ssize(record.names) > most_shown_nodes) return nullptr;
-  std::int64_t all = 0, given = 0;
-  const std::int64_t first = first_of(record, timeline, from, all);
+  std::int64_t all = 0, messages = 0, given = 0;
+  const std::int64_t first = first_of(record, timeline, from, all, messages);
   Events events;
   Before before;
   std::int64_t place = 0;
@@ -176,6 +177,7 @@ Json show_json(const RunRecord& record, const Timeline& timeline, const ShowFrom
           {"places", places_of(record)},
           {"words", events.words()},
           {"all", all},
+          {"messages", messages},
           {"events", events.events()}};
 }
 

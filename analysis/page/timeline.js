@@ -47,8 +47,8 @@ function decodedPath({ names, pieces }) {
 }
 
 class TimeLine {
-  // `sent`: the messages of the step-through, for a page without those of the whole run.
-  constructor(host, timeline, events, path, sent) {
+  // `sent`: the messages of the step-through, for a page without those of the whole run, which are `all`.
+  constructor(host, timeline, events, path, sent, all) {
     this.timeline = timeline;
     this.rows = timeline.lanes.slice(0, mostRows).map((lane) => decoded(lane, timeline.uses));
     this.rowHeight = this.rows.length > 40 ? Math.max(4, Math.floor(960 / this.rows.length)) : 24;
@@ -57,7 +57,7 @@ class TimeLine {
     this.rowByName = new Map(this.rows.map((row, i) => [row.name, i]));
     this.path = path ? decodedPath(path) : [];
     this.pathEnds = Float64Array.from(this.path, (piece) => piece.end_s);
-    this.messages = events?.messages ? this.decodedMessages(events.messages) : sent ? this.packedMessages(sent, sent.length) : null;
+    this.messages = events?.messages ? this.decodedMessages(events.messages) : sent ? this.packedMessages(sent, all) : null;
     this.view = [0, timeline.end];
     this.chosen = null;
     this.arrows = !document.getElementById("answer");  // beside the step-through alone: a sequence diagram
@@ -81,8 +81,8 @@ class TimeLine {
   }
 
   packedMessages(rows, all) {
-    const column = (Kind, value) => Kind.from(rows, value), isLost = column(Uint8Array, (one) => (one.isLost || one.until === Infinity ? 1 : 0));
-    const until = column(Float64Array, (one, i) => (isLost[i] ? one.at : one.until));
+    const column = (Kind, value) => Kind.from(rows, value), isLost = column(Uint8Array, (one) => (one.isLost ? 1 : 0));
+    const until = column(Float64Array, (one, i) => (isLost[i] ? one.at : Math.min(one.until, this.timeline.end)));
     let latest = 0;
     return { count: rows.length, all, sent: column(Float64Array, (one) => one.at), until, reached: until.map((date) => (latest = Math.max(latest, date))),
       from: column(Int32Array, (one) => one.node), to: column(Int32Array, (one) => one.peer), isLost };

@@ -126,9 +126,13 @@ std::string render_text(Columns columns, std::span<const std::size_t> breaks, st
   out += "\n";
   for (std::size_t row = 0; row < columns.front()->cells.size(); ++row) {
     if (std::ranges::find(breaks, row) != breaks.end()) out += "\n";
-    const std::string text = text_row(
+    std::string text = text_row(
         columns, widths, [row](const TextColumn& c) { return c.cells[row]; }, false);
-    out += std::ranges::find(bold, row) == bold.end() ? text : "\033[1m" + text + "\033[0m";
+    if (std::ranges::find(bold, row) != bold.end()) {
+      text.insert(0, "\033[1m");
+      text.insert(text.size() - 1, "\033[0m");  // before the end of the line
+    }
+    out += text;
   }
   return out;
 }

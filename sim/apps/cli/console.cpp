@@ -99,9 +99,12 @@ std::optional<int> terminal_width() {
 }
 
 bool may_colour(int stream) {
-  const char* term = std::getenv("TERM");
-  return isatty(stream) != 0 && std::getenv("NO_COLOR") == nullptr && term != nullptr &&
-         std::string_view(term) != "dumb";
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  return isatty(stream) != 0 && value("NO_COLOR").empty() && !value("TERM").empty() &&
+         value("TERM") != "dumb";
 }
 
 void keep_standard_streams() {

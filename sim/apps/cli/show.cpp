@@ -172,7 +172,8 @@ fs::path browser() {
   for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
     for (std::string_view rest = folders == nullptr ? "" : folders; !rest.empty();) {
       const fs::path program = fs::path(take_until(rest, ":")) / name;
-      if (access(program.c_str(), X_OK) == 0) return program;
+      std::error_code error;
+      if (fs::is_regular_file(program, error) && access(program.c_str(), X_OK) == 0) return program;
     }
   }
   throw Refused("a film needs Chromium, and PATH has none", "on Debian: apt-get install chromium");
@@ -210,7 +211,7 @@ std::string film_of(const std::string& page, const fs::path& program) {
 // Throws Refused if psim cannot write a film there.
 void check_film(const fs::path& target) {
   check_is_file(target);
-  check_own(target, {"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox="}, "psim show --film");
+  check_own(target, {"<svg xmlns=\"http://www.w3.org/2000/svg\" data-psim=\"show\""}, "psim show --film");
   check_outside(target, "--film film.svg");
 }
 

@@ -359,9 +359,10 @@ Ending ending(const Json& s) {
   if (s.contains("groups"))
     return {fill(s, "{sim_time_s:.4g s}, ") + counted(number_of(s["groups"]), "group"), bold};
   if (s["target"]["reached"]) return {fill(s["target"], "target reached in {sim_time_s:.4g s}"), green};
-  const std::string_view result = s["curve"].empty()                 ? ", {messages: #message}"
-                                  : s["final"]["accuracy"].is_null() ? ", loss {final/loss:.4g}"
-                                                                     : ", accuracy {final/accuracy:.2f %}";
+  const bool shows_loss = s["final"]["accuracy"].is_null() || s["target"].value("loss", Json()).is_number();
+  const std::string_view result = s["curve"].empty() ? ", {messages: #message}"
+                                  : shows_loss       ? ", loss {final/loss:.4g}"
+                                                     : ", accuracy {final/accuracy:.2f %}";
   return {(is_missed ? "target missed" : fill(s, "{sim_time_s:.4g s}")) + fill(s, result),
           is_missed ? red : bold};
 }
@@ -390,6 +391,7 @@ std::string one_line(const Json& s, int width) {
     shares += (shares.empty() ? "" : ", ") + painted(words(use), analysis::terminal_colour(use));
   }
   bar.append(static_cast<std::size_t>(cells - drawn), ' ');  // absent
+  if (static_cast<int>(length) > width) return painted(text, code);
   return painted(text, code) + (cells == 0 ? "  " : fmt::format("  [{}] ", bar)) + shares;
 }
 

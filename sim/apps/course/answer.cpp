@@ -95,7 +95,7 @@ std::optional<double> amount_in(std::string text, const LabQuestion& question) {
   if (suffix.empty() || (unit.empty() && (suffix == "x" || is_asked_for(suffix, question.asks))))
     return number;
   const std::optional<double> scale = scale_of(suffix, unit);
-  return scale ? std::optional(number * *scale) : std::nullopt;
+  return scale && std::isfinite(number * *scale) ? std::optional(number * *scale) : std::nullopt;
 }
 
 std::optional<std::size_t> chosen_in(const LabQuestion& question, const std::string& answer) {

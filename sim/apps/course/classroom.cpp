@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/apps/course/answer.hpp"
+#include "sim/apps/course/session.hpp"
 #include "sim/apps/course/solver.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/process.hpp"
@@ -24,8 +25,8 @@ class Bins {
     std::ranges::sort(values);
     const auto quantile = [&](std::size_t quarter) { return values[(values.size() - 1) * quarter / 4]; };
     const double middle = quantile(2), reach = 2 * std::max(quantile(3) - quantile(1), std::abs(middle) / 4),
-                 low = std::max(values.front(), quantile(1) - reach),
-                 high = std::min(values.back(), quantile(3) + reach);
+                 low = *std::ranges::lower_bound(values, quantile(1) - reach),
+                 high = *std::prev(std::ranges::upper_bound(values, quantile(3) + reach));
     const double span = std::max(high - low, std::abs(middle) / 2);  // narrower bins would show chance
     for (width_ = round_up(span > 0 ? span / most : 1); index(high) - index(low) >= most;)
       width_ = round_up(1.5 * width_);
@@ -160,6 +161,7 @@ Json Classroom::shown_to_all(std::uint64_t version) const {
   if (now.stage != Stage::shown) return all;
   if (now.right) {
     all["right"] = answer_text(now.question, *now.right);
+    all["within"] = right_within(now.question);
     all["because"] = now.because;
   } else {
     all["waits"] = now.error.empty() ? "psim still computes it" : "psim could not compute it";

@@ -77,7 +77,7 @@ int list_labs(const fs::path& course) {
 }
 
 // The ID of the command line. Throws Refused, with an example.
-std::string student_of(const LabCommand& command, const char* example) {
+std::string student_of(const LabCommand& command, const std::string& example) {
   if (command.student.empty()) throw Refused("the ID of the student is missing", example);
   if (const auto student = id_in(command.student)) return *student;
   throw Refused(fmt::format("`{}` is not a valid ID of a student", command.student),
@@ -98,7 +98,10 @@ int start_lab(const LabCommand& command) {
     number = number_of_lab(command, "psim lab start 1 --student YOUR-ID");
     read = lab_of(number, command.course, student.value_or("nobody"));
   });
-  wrong.check([&] { student_of(command, "psim lab start 1 --student YOUR-ID"); });
+  wrong.check([&] {
+    student_of(command,
+               fmt::format("psim lab start {} --student YOUR-ID", std::max<std::int64_t>(number, 1)));
+  });
   const fs::path folder =
       command.out.empty() ? fs::path(fmt::format("lab{}", number)) : fs::path(command.out);
   if (!command.out.empty() || number > 0) wrong.check([&] { LabSession::check_folder(folder); });
@@ -282,14 +285,12 @@ class LabTrial {
 
   // Throws Refused if a misconception has no value or text. For some IDs it may be right by chance.
   void try_misconceptions(const LabQuestion& question, LabSolver& solver) {
-    const RightAnswer right = solver.right(question);
     for (const LabQuestion::Misconception& one : question.misconceptions) {
-      LabQuestion wrong = question;
-      wrong.answer = {one.value};
-      const std::string text = answer_text(question, solver.right(wrong));
+      const std::string name = fmt::format("{} of {}", one.value, question.name);
+      const std::optional<RightAnswer> given = solver.given_by(question, one.value);
+      if (!given) throw Refused("no value of the misconception " + name, "a choice is its number, from 0");
       solver.told(one.says);
-      const bool is_wrong = mark_of(question, text, right) == Mark::wrong;
-      is_wrong_[fmt::format("{} of {}", one.value, question.name)] |= is_wrong;
+      is_wrong_[name] |= solver.mark(question, answer_text(question, *given)) == Mark::wrong;
     }
   }
 
@@ -329,21 +330,25 @@ int print_exam(const LabCommand& command) {
   const Drawn drawn = draw(lab, id);
   const ScratchFolder scratch("psim-lab");
   LabSolver solver(lab, drawn, scratch.path());
-  fmt::print("# Lab {}: {} ({})\n{}", lab.number, lab.title, id, cluster_text(lab, drawn));
+  std::string sheet =
+      fmt::format("# Lab {}: {} ({})\n{}", lab.number, lab.title, id, cluster_text(lab, drawn));
   int number = 0;
   for (const LabQuestion& question : lab.questions) {
     if (!question.predict) continue;
-    fmt::print("\n{}. {} Write {}, and why. ({:g} points)\n", ++number, filled(question.asks, drawn),
-               form_of(question), question.points);
+    sheet += fmt::format("\n{}. {} Write {}, and why.{} ({:g} {})\n", ++number, filled(question.asks, drawn),
+                         form_of(question), right_within(question), question.points,
+                         question.points == 1 ? "point" : "points");
     if (!command.answers) continue;
-    fmt::print("\n   Answer: {}. {}\n", answer_text(question, solver.right(question)),
-               solver.told(question.because));
+    sheet += fmt::format("\n   Answer: {}. {}\n", answer_text(question, solver.right(question)),
+                         solver.told(question.because));
     for (const LabQuestion::Misconception& one : question.misconceptions) {
-      LabQuestion wrong = question;
-      wrong.answer = {one.value};
-      fmt::print("   Wrong: {}. {}\n", answer_text(question, solver.right(wrong)), solver.told(one.says));
+      const std::optional<RightAnswer> given = solver.given_by(question, one.value);
+      const std::string wrong = given ? answer_text(question, *given) : "";
+      if (given && solver.mark(question, wrong) == Mark::wrong)
+        sheet += fmt::format("   Wrong: {}. {}\n", wrong, solver.told(one.says));
     }
   }
+  fmt::print("{}", sheet);
   if (number == 0) throw Refused(fmt::format("lab {} has no predictions", lab.number), "name another lab");
   return done;
 }
@@ -423,7 +428,7 @@ class Checker {
       fmt::print("\nlocked until your own runs show the right answer, and you write why: {}\n",
                  fmt::join(locked_, ", "));
     fmt::print("\n{} of {} settled; next: {}\n", right, lab_.questions.size(),
-               all ? "psim lab hand-in" : "answer the other questions in answers.toml, then psim lab check");
+               all ? "psim lab hand-in" : "finish the others in answers.toml, then psim lab check");
     return all ? done : answer_is_no;
   }
 
@@ -454,7 +459,7 @@ class Checker {
       if (const auto waits = observe(question, *answer)) return *waits;
     }
     const RightAnswer right = solver_.right(question);
-    const Mark mark = mark_of(question, *answer, right);
+    const Mark mark = solver_.mark(question, *answer);
     if (mark == Mark::unreadable) return {unreadable(question), {}};
     if (question.predict) return settle(question, *answer, right, mark);
     if (mark == Mark::right) return {"right", solver_.told(question.because), true};
@@ -483,7 +488,7 @@ class Checker {
     if (!observed) return Said{fmt::format("{}; now run it and fill in {}", locked, observation.name), how};
     session_.miss(observation.name, *observed);
     return Said{fmt::format("{}; your runs do not show {}", locked, as_read(observation, *observed)),
-                misconception(observation, *observed) + how + hints(observation)};
+                how + hints(observation)};
   }
 
   static std::string unreadable(const LabQuestion& question) {

@@ -129,9 +129,11 @@ void add_wrong_answers(const LabQuestion& question, const Json& hand_in, LabSolv
   const RightAnswer right = solver.right(question);
   for (const std::string& one : given) {
     if (!is_readable(question, one)) continue;
-    Grade::Wrong wrong{.given = as_read(question, one), .misconception = {}, .ratio = {}};
-    if (const auto which = solver.misconception(question, one))
+    Grade::Wrong wrong{.given = as_read(question, one), .misconception = {}, .told = {}, .ratio = {}};
+    if (const auto which = solver.misconception(question, one)) {
       wrong.misconception = question.misconceptions[*which].says;
+      wrong.told = solver.told(wrong.misconception);
+    }
     if (question.choices.empty() && right.number != 0)
       wrong.ratio = amount_in(one, question).value() / right.number;
     item.wrong.push_back(std::move(wrong));
@@ -143,10 +145,11 @@ Grade::Item marked(const LabQuestion& question, const Json& hand_in, LabSolver& 
   Grade::Item item{
       .name = question.name, .points = 0, .possible = question.points, .note = {}, .given = counts};
   const RightAnswer right = solver.right(question);
-  const Mark mark = counts.empty() ? Mark::unreadable : mark_of(question, counts, right);
+  const Mark mark = counts.empty() ? Mark::unreadable : solver.mark(question, counts);
   item.right = answer_text(question, right);
   add_wrong_answers(question, hand_in, solver, mark == Mark::wrong ? counts : "", item);
   item.is_right = mark == Mark::right;
+  item.asks = solver.told(question.asks);
   item.note = counts.empty()             ? "no answer"
               : mark == Mark::right      ? "right"
               : mark == Mark::unreadable ? fmt::format("cannot be read: {}", counts)

@@ -22,13 +22,15 @@ struct Grade {
   // A readable wrong answer, as psim reads it.
   struct Wrong {
     std::string given;
-    std::string misconception;    // what is wrong with its idea, without the student's numbers; may be empty
+    std::string misconception;    // what is wrong with its idea, as lab.toml says it; may be empty
+    std::string told;             // the same with the student's numbers
     std::optional<double> ratio;  // the wrong number divided by the right one
   };
   struct Item {
     std::string name;
     double points = 0, possible = 0;
     std::string note;
+    std::string asks = {};     // the question, with the student's numbers
     std::string given = {};    // the answer
     std::string right = {};    // the right answer, for teachers
     std::string reason = {};   // for a prediction
@@ -43,20 +45,25 @@ struct Grade {
 // What a class answered to one question.
 struct QuestionOfClass {
   std::int64_t lab = 0;
-  std::string name;
+  std::string name, asks;  // with the numbers of the first student
   std::size_t students = 0, answered = 0, right = 0;
   double attempts = 0;  // of those who answered, their mean
   // The correlation of this question's points with the points for all other questions of the lab. Below about
   // 0.2 a question does not tell strong from weak students (Ebel, Measuring Educational Achievement, 1965).
   // Nothing: fewer than five students, or all have the same points.
   std::optional<double> discrimination;
-  // Students with similar wrong answers, most students first.
+  // Students with similar wrong answers, most students first; those that are like no other come last.
   struct Group {
     std::string what;
     std::vector<std::pair<std::string, std::string>> given;  // student and answer
   };
   std::vector<Group> wrong;
-  std::vector<std::pair<std::string, std::string>> reasons;  // student and reason
+  // A student's reason, and whether the prediction was right.
+  struct Reason {
+    std::string student, text;
+    bool is_right;
+  };
+  std::vector<Reason> reasons;
 };
 std::vector<QuestionOfClass> questions_of(const std::vector<Grade>& grades);
 Json questions_json(const std::vector<Grade>& grades);

@@ -56,53 +56,76 @@ struct Unexplained {
   std::string student, given;
 };
 
-// "about 4 times the right answer"; a power of ten is often another unit.
-std::string name_of(double ratio) {
+constexpr const char* unlike = "other answers";
+
+// "3.9 to 4.1 times the right answer"; a power of ten is often another unit.
+std::string name_of(double least, double most) {
   constexpr double near = 0.05;
-  const double power = std::log10(std::abs(ratio));
+  const double power = std::log10(std::abs(most));
   const bool is_unit = std::abs(power) > near && std::abs(power - std::round(power)) < near / 2;
-  return fmt::format("about {:.2g} times the right answer{}", ratio,
+  const std::string from = fmt::format("{:.3g}", least), to = fmt::format("{:.3g}", most);
+  return fmt::format("{}{} times the right answer{}", from, from == to ? "" : " to " + to,
                      is_unit ? ", perhaps in another unit" : "");
 }
 
-// Numbers of neighbouring ratios, each at most 10 % above the one before, are a group.
+// Numbers of neighbouring ratios are a group: each is at most 10 % larger than the one before.
 void group_by_ratio(std::vector<Unexplained> all, std::vector<Group>& groups) {
   constexpr double step = 1.1;
-  std::ranges::sort(all, {}, &Unexplained::ratio);
+  std::ranges::sort(all, {}, [](const Unexplained& one) {
+    return std::pair(std::signbit(one.ratio), std::abs(one.ratio));
+  });
   for (std::size_t from = 0, to = 0; from < all.size(); from = to) {
+    const auto follows = [&](const Unexplained& one) {
+      return std::signbit(one.ratio) == std::signbit(all[from].ratio) &&
+             std::abs(one.ratio) <= step * std::abs(all[to - 1].ratio);
+    };
     to = from + 1;
-    while (to < all.size() && all[from].ratio > 0 && all[to].ratio <= step * all[to - 1].ratio) ++to;
+    while (to < all.size() && follows(all[to])) ++to;
     std::set<std::string> students;
     for (std::size_t i = from; i < to; ++i) students.insert(all[i].student);
-    const std::string what = students.size() > 1 ? name_of(all[(from + to - 1) / 2].ratio) : "other answers";
+    const std::string what = students.size() > 1 ? name_of(all[from].ratio, all[to - 1].ratio) : unlike;
     for (std::size_t i = from; i < to; ++i)
-      join(groups, what, all[i].student, fmt::format("{} ({:.2g} times)", all[i].given, all[i].ratio));
+      join(groups, what, all[i].student, fmt::format("{} ({:.3g} times)", all[i].given, all[i].ratio));
   }
 }
 
 std::vector<Group> groups_of(const Answers& answers) {
   std::vector<Group> groups;
   std::vector<Unexplained> unexplained;
+  std::map<std::string, std::string> told;  // with the numbers of the first student, by what lab.toml says
   for (const auto& [grade, item] : answers) {
     for (const Grade::Wrong& wrong : item->wrong) {
-      if (!wrong.misconception.empty()) join(groups, wrong.misconception, grade->student, wrong.given);
-      else if (wrong.ratio) unexplained.push_back({*wrong.ratio, grade->student, wrong.given});
-      else join(groups, wrong.given, grade->student, wrong.given);
+      if (!wrong.misconception.empty()) {
+        join(groups, wrong.misconception, grade->student, wrong.given);
+        told.try_emplace(wrong.misconception, wrong.told);
+      } else if (wrong.ratio) {
+        unexplained.push_back({*wrong.ratio, grade->student, wrong.given});
+      } else {
+        join(groups, wrong.given, grade->student, wrong.given);
+      }
     }
   }
+  for (Group& one : groups) {
+    const auto text = told.find(one.what);
+    if (text != told.end() && text->second != one.what)
+      one.what = fmt::format("{} (for {})", text->second, one.given.front().first);
+  }
   group_by_ratio(std::move(unexplained), groups);
-  std::ranges::stable_sort(groups, std::ranges::greater(), [](const Group& one) { return one.given.size(); });
+  std::ranges::stable_sort(groups, std::ranges::greater(),
+                           [](const Group& one) { return std::pair(one.what != unlike, one.given.size()); });
   return groups;
 }
 
 QuestionOfClass question_of(const Answers& answers) {
-  QuestionOfClass question{.lab = answers.front().first->lab, .name = answers.front().second->name};
+  QuestionOfClass question{.lab = answers.front().first->lab,
+                           .name = answers.front().second->name,
+                           .asks = answers.front().second->asks};
   std::vector<double> own, rest;
   for (const auto& [grade, item] : answers) {
     ++question.students;
     own.push_back(item->points);
     rest.push_back(grade->points - item->points);
-    if (!item->reason.empty()) question.reasons.emplace_back(grade->student, item->reason);
+    if (!item->reason.empty()) question.reasons.push_back({grade->student, item->reason, item->is_right});
     if (item->given.empty()) continue;
     ++question.answered;
     question.right += item->is_right ? 1 : 0;
@@ -133,25 +156,27 @@ std::vector<QuestionOfClass> questions_of(const std::vector<Grade>& grades) {
 }
 
 Json questions_json(const std::vector<Grade>& grades) {
-  const auto pairs_of = [](const auto& pairs, const char* second) {
-    Json all = Json::array();
-    for (const auto& [student, text] : pairs) all.push_back({{"student", student}, {second, text}});
-    return all;
-  };
   Json all = Json::array();
   for (const QuestionOfClass& one : questions_of(grades)) {
-    Json wrong = Json::array();
-    for (const Group& group : one.wrong)
-      wrong.push_back({{"what", group.what}, {"given", pairs_of(group.given, "answer")}});
+    Json wrong = Json::array(), reasons = Json::array();
+    for (const Group& group : one.wrong) {
+      Json given = Json::array();
+      for (const auto& [student, answer] : group.given)
+        given.push_back({{"student", student}, {"answer", answer}});
+      wrong.push_back({{"what", group.what}, {"given", std::move(given)}});
+    }
+    for (const auto& [student, text, is_right] : one.reasons)
+      reasons.push_back({{"student", student}, {"reason", text}, {"right", is_right}});
     all.push_back({{"lab", one.lab},
                    {"name", one.name},
+                   {"asks", one.asks},
                    {"students", one.students},
                    {"answered", one.answered},
                    {"right", one.right},
                    {"attempts", one.attempts},
                    {"discrimination", one.discrimination ? Json(*one.discrimination) : Json()},
                    {"wrong", std::move(wrong)},
-                   {"reasons", pairs_of(one.reasons, "reason")}});
+                   {"reasons", std::move(reasons)}});
   }
   return all;
 }
@@ -171,7 +196,7 @@ std::string row_of(const QuestionOfClass& one) {
       "<td class=\"number\">{:.1f}</td><td class=\"number\">{}</td><td>{}</td></tr>",
       one.lab, name, 100 * share, one.right, one.students, one.attempts,
       one.discrimination ? fmt::format("{:.2f}", std::round(100 * *one.discrimination) / 100 + 0.0) : "-",
-      one.wrong.empty() ? "" : escaped(one.wrong.front().what));
+      one.wrong.empty() || one.wrong.front().what == unlike ? "" : escaped(one.wrong.front().what));
 }
 
 std::string table_of(const std::vector<QuestionOfClass>& questions) {
@@ -199,10 +224,12 @@ std::string details_of(const QuestionOfClass& one) {
                          counted(std::ssize(group.given), "student"), escaped(group.what),
                          escaped(fmt::format("{}", fmt::join(given, "; "))));
   }
-  for (const auto& [student, reason] : one.reasons)
-    reasons += fmt::format("<li>{} <span class=\"hint\">{}</span></li>", escaped(reason), escaped(student));
+  for (const auto& [student, reason, is_right] : one.reasons)
+    reasons += fmt::format("<li>{} <span class=\"hint\">{}, who predicted {}</span></li>", escaped(reason),
+                           escaped(student), is_right ? "right" : "wrong");
   if (wrong.empty() && reasons.empty()) return "";
-  return analysis::section(id_of(one).c_str(), fmt::format("Lab {}: {}", one.lab, escaped(one.name)), "",
+  return analysis::section(id_of(one).c_str(), fmt::format("Lab {}: {}", one.lab, escaped(one.name)),
+                           escaped(one.asks),
                            (wrong.empty() ? "" : fmt::format("<h3>Wrong answers</h3><ul>{}</ul>", wrong)) +
                                (reasons.empty() ? "" : fmt::format("<h3>Reasons</h3><ul>{}</ul>", reasons)));
 }
@@ -234,7 +261,8 @@ std::string grades_page(const std::vector<Grade>& grades) {
       analysis::section(
           "questions", "Questions",
           "For teachers: this page helps to find right answers. Wrong answers include those of "
-          "earlier checks. A wrong answer has the name of its misconception, if the lab knows it.",
+          "earlier checks. If the lab knows the misconception behind a wrong answer, its sentence stands "
+          "there.",
           questions.empty() ? "" : table_of(questions)) +
       details + analysis::section("students", "Students", "", students_of(grades));
   return analysis::html_of({.title = grades_page_title, .body = body, .data = {{"kind", "class"}}});

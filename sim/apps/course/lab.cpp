@@ -143,9 +143,7 @@ LabQuestion observation_of(const LabQuestion& prediction) {
           .unit = prediction.observe.unit,
           .hints = prediction.hints,
           .because = {},
-          .look = {},
-          .misconceptions = prediction.choices.empty() ? prediction.misconceptions
-                                                       : std::vector<LabQuestion::Misconception>()};
+          .look = {}};
 }
 
 double Lab::points() const {

@@ -39,10 +39,7 @@ std::string comment(const std::string& text) {
 
 // The form of an answer, and space for it.
 std::string blank(const LabQuestion& question) {
-  const std::string within = question.choices.empty() && question.tolerance > 0
-                                 ? fmt::format(" Right within {:g} %.", 100 * question.tolerance)
-                                 : "";
-  return comment(fmt::format("Write {}.{}", form_of(question), within)) +
+  return comment(fmt::format("Write {}.{}", form_of(question), right_within(question))) +
          fmt::format("{} = \"\"\n", question.name);
 }
 
@@ -121,6 +118,11 @@ std::optional<std::string> id_in(std::string student) {
       student[0] == '.')
     return {};
   return in_small_letters(std::move(student));
+}
+
+std::string right_within(const LabQuestion& question) {
+  if (!question.choices.empty() || question.tolerance <= 0) return "";
+  return fmt::format(" Right within {:g} %.", 100 * question.tolerance);
 }
 
 bool is_reason(const std::string& text) {

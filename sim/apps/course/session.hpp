@@ -18,6 +18,8 @@ inline constexpr std::uintmax_t most_hand_in = 1'000'000;
 
 // The ID of a student, in lower case: A1234567 and a1234567 are one student. Nothing if it is not an ID.
 std::optional<std::string> id_in(std::string student);
+// " Right within 20 %."; empty for a choice and for an exact number.
+std::string right_within(const LabQuestion& question);
 // Whether a reason has at least this many words. psim does not judge the reason.
 inline constexpr int words_of_a_reason = 4;
 bool is_reason(const std::string& text);

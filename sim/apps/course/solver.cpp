@@ -15,7 +15,6 @@
 
 #include "model/base/formula.hpp"
 #include "sim/apps/cli/console.hpp"
-#include "sim/apps/course/answer.hpp"
 #include "sim/runs/answer.hpp"
 #include "sim/runs/files.hpp"
 #include "sim/runs/process.hpp"
@@ -204,16 +203,43 @@ RightAnswer LabSolver::right(const LabQuestion& question) {
   return right;
 }
 
-std::optional<std::size_t> LabSolver::misconception(const LabQuestion& question, const std::string& answer) {
-  for (std::size_t i = 0; i < question.misconceptions.size(); ++i) {
-    LabQuestion wrong = question;
-    wrong.answer = {question.misconceptions[i].value};
-    try {
-      if (mark_of(question, answer, right(wrong)) == Mark::right) return i;
-    } catch (const Refused&) {  // it has no value for this student; `psim lab try` tells the author
-    }
+std::optional<RightAnswer> LabSolver::given_by(const LabQuestion& question,
+                                               const std::string& misconception) {
+  LabQuestion wrong = question;
+  wrong.answer = {misconception};
+  try {
+    return right(wrong);
+  } catch (const Refused&) {
+    return std::nullopt;
   }
-  return std::nullopt;
+}
+
+std::optional<std::size_t> LabSolver::misconception(const LabQuestion& question, const std::string& answer) {
+  LabQuestion narrow = question;
+  narrow.tolerance = 0.02;  // students round
+  std::optional<std::size_t> nearest;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < question.misconceptions.size(); ++i) {
+    const std::optional<RightAnswer> given = given_by(question, question.misconceptions[i].value);
+    if (!given || mark_of(narrow, answer, *given) != Mark::right) continue;
+    const double far =
+        question.choices.empty() ? std::abs(amount_in(answer, question).value() - given->number) : 0;
+    if (far >= least) continue;
+    nearest = i;
+    least = far;
+  }
+  return nearest;
+}
+
+Mark LabSolver::mark(const LabQuestion& question, const std::string& answer) {
+  const RightAnswer whole = right(question);
+  const Mark mark = mark_of(question, answer, whole);
+  if (mark != Mark::right || !question.choices.empty()) return mark;
+  const std::optional<std::size_t> which = misconception(question, answer);
+  if (!which) return mark;
+  const double number = amount_in(answer, question).value(),
+               wrong = given_by(question, question.misconceptions[*which].value)->number;
+  return std::abs(number - wrong) < std::abs(number - whole.number) ? Mark::wrong : Mark::right;
 }
 
 double mean_score(const std::vector<Trial>& trials) {

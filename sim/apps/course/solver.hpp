@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/apps/course/answer.hpp"
 #include "sim/apps/course/lab.hpp"
 #include "sim/scenario/load.hpp"
 
@@ -42,7 +43,14 @@ class LabSolver {
   // `because` of a question, with this student's numbers: parameters, and each {= EXPRESSION}. Throws
   // Refused.
   std::string told(const std::string& because);
-  // The misconception that leads to this wrong answer: its number in the question. The first, if several do.
+  // What a misconception gives for this student; nothing if it has no value here, which `psim lab try`
+  // reports.
+  std::optional<RightAnswer> given_by(const LabQuestion& question, const std::string& misconception);
+  // Throws Refused. A number that a misconception gives is wrong even within the question's tolerance, if it
+  // is nearer to the misconception's number than to the right one.
+  Mark mark(const LabQuestion& question, const std::string& answer);
+  // The misconception that leads to this answer, up to rounding: its number in the question. The nearest, if
+  // several do.
   std::optional<std::size_t> misconception(const LabQuestion& question, const std::string& answer);
   // Runs the design with this text on each of `seeds`. Throws Refused, with the mistakes in the design.
   std::vector<Trial> judge(const std::string& design, const std::vector<std::int64_t>& seeds);
