@@ -50,7 +50,7 @@
 
   function bars(state) {
     const most = Math.max(1, ...state.bars.map((one) => one.count)), part = (count, kind) => element("i", { class: kind, style: `width:${(100 * count) / most}%` });
-    at("answers").querySelector("summary").textContent = `${state.answered} answered` + ("were_right" in state && state.answered ? `, ${Math.round((100 * state.were_right) / state.answered)} % of them right` : "");
+    at("answers").querySelector("summary").textContent = `${state.answered} answered` + ("were_right" in state && state.answered ? `, ${Math.round((100 * state.were_right) / state.answered)} % of them right, in green` : "");
     at("bars").replaceChildren(element("div", { class: "answers" }, ...state.bars.flatMap((one) => [one.here ? element("span", { class: "here" }, one.label, element("b", { class: "unseen" }, ", with the right answer")) : element("span", {}, one.label),
       element("span", { class: "track", "aria-hidden": "true" }, part(one.right, "yes"), part(one.count - one.right, "")), element("span", {}, String(one.count))])));
   }

@@ -317,7 +317,7 @@ if (data.kind === "play") {
       made.addEventListener("dragstart", () => chooseBreak(one));
       return made;
     });
-    at("breaks").append(element("span", { class: "hint" }, "break it:"), ...buttons, element("span", { class: "hint", id: "broken", role: "status" }, "Drag onto a node, or a message for \u201close\u201d; the other cluster becomes the same with this fault."));
+    at("breaks").append(element("span", { class: "hint" }, "break it:"), ...buttons, element("span", { class: "hint", id: "broken", role: "status" }, "Drag one onto a node (\u201close\u201d onto a message), or press it and then the node. The other cluster becomes the same with this fault."));
   }
 
   // Runs the cluster of `side` as the other one, with a fault at the date that is shown. Faults bring heartbeats and

@@ -178,6 +178,11 @@ TEST_CASE("labs: a misconception without a value, or that is right, is the autho
         std::string::npos);
   CHECK(tried("one.steps + 1").find("wrong") == std::string::npos);
   CHECK(tried("one.oops").find("wrong: no value of the misconception one.oops of q") != std::string::npos);
+  write(folder.path() / "lab.toml",
+        "lab = 7\ntitle = \"T\"\nminutes = 5\n[[question]]\nname = \"q\"\nasks = \"?\"\nbecause = "
+        "\".\"\nanswer = \"1\"\nmisconceptions = \"x\"\n");
+  CHECK(psim::test::psim({"lab", "list", "--course", folder.path().string()})
+            .err.find("write [[question.misconceptions]] with double brackets") != std::string::npos);
   CHECK(tried("nobody.steps").find("`misconceptions` of question `q`: `nobody.steps` is neither") !=
         std::string::npos);
 }

@@ -188,11 +188,24 @@ inline std::string mend(const toml::node& node, bool whole = false) {
 }
 
 // "straggler.0" -> "[[straggler]]", "cluster" -> "[cluster]"
+inline bool is_number(std::string_view part) {
+  return part.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// "question.0.misconceptions" is [[question.misconceptions]] below its [[question]].
+inline std::string without_numbers(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const std::string_view part = take_until(path, ".");
+    if (!is_number(part)) out += fmt::format("{}{}", out.empty() ? "" : ".", part);
+  }
+  return out;
+}
+
 inline std::string header_of(const std::string& path) {
   const std::size_t dot = path.rfind('.');
-  const bool element =
-      dot != std::string::npos && path.find_first_not_of("0123456789", dot + 1) == std::string::npos;
-  return element ? fmt::format("[[{}]]", path.substr(0, dot)) : fmt::format("[{}]", path);
+  const bool is_element = dot != std::string::npos && is_number(std::string_view(path).substr(dot + 1));
+  return fmt::format(fmt::runtime(is_element ? "[[{}]]" : "[{}]"), without_numbers(path));
 }
 
 inline std::string_view last_part(std::string_view path) { return path.substr(path.rfind('.') + 1); }
@@ -558,7 +571,7 @@ void Reader::tables(std::string_view key, std::string_view, std::size_t,
   const toml::node* node = find_or_preset(key);
   if (node == nullptr) return;
   const std::string help =
-      fmt::format("write [[{}]] with double brackets, and its fields below", path_of(key));
+      fmt::format("write [[{}]] with double brackets, and its fields below", without_numbers(path_of(key)));
   const toml::array* list = node->as_array();
   if (list == nullptr) return wrong_type(*node, key, "a list of tables", help);
   const bool used = applies(key, *node, info);
