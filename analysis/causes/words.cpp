@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <ranges>
 #include <utility>
 
 namespace psim::analysis {
@@ -195,19 +196,22 @@ std::string rule_text(const RunRecord& record, std::uint32_t waiter, double firs
 // Waits for one node, or for all nodes that caused waits of one kind.
 struct Awaited {
   std::vector<std::uint32_t> waiters = {}, nodes = {};
+  std::map<std::uint32_t, double> of_waiter = {};
   std::int64_t count = 0;
   double seconds = 0, first = 0;
   void add(const WaitTotal& wait) {
     if (count == 0 || wait.first < first) first = wait.first;
     waiters.push_back(wait.waiter);
     nodes.push_back(wait.awaited);
+    of_waiter[wait.waiter] += wait.seconds;
     count += wait.count;
     seconds += wait.seconds;
   }
-  std::int64_t workers() const {
-    std::vector<std::uint32_t> nodes_waiting = waiters;
-    std::ranges::sort(nodes_waiting);
-    return std::ranges::unique(nodes_waiting).begin() - nodes_waiting.begin();
+  std::int64_t workers() const { return std::ssize(of_waiter); }
+  // Whether all were held up for about as long.
+  bool is_even() const {
+    const auto [least, longest] = std::ranges::minmax(of_waiter | std::views::values);
+    return longest <= 1.1 * least;
   }
 };
 
@@ -217,22 +221,23 @@ const Awaited* most_of(const std::map<std::uint32_t, Awaited>& nodes) {
   return most == nodes.end() ? nullptr : &most->second;
 }
 
-// "for worker 3", "for messages, mostly those of server 2", ...
-std::string what_for(const RunRecord& record, Kind kind, const Awaited& all, const Awaited& most) {
+// "by worker 3", "by messages, mostly server 2's", ...
+std::string by_what(const RunRecord& record, Kind kind, const Awaited& all, const Awaited& most) {
   const Facts& facts = record.facts;
   const std::string bare = facts.name_of(most.nodes.front());
   const std::string name = std::isdigit(static_cast<unsigned char>(bare.back())) != 0 ? bare : "the " + bare;
   const bool is_one = most.seconds > 0.6 * all.seconds;
   switch (kind) {
-    case Kind::compute: return is_one ? "for " + name : fmt::format("for other workers, mostly {}", name);
+    case Kind::compute:
+      return fmt::format("by {}, messages included", is_one ? name : "other workers, mostly " + name);
     case Kind::network:
-      return fmt::format("for messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly", name);
-    case Kind::service: return fmt::format("for the work of {} on messages", is_one ? name : "servers");
-    case Kind::timeout: return "for messages that never came, until a timeout";
+      return fmt::format("by messages{} {}'s", most.seconds > 0.9 * all.seconds ? "," : ", mostly", name);
+    case Kind::service: return fmt::format("by the work of {} on messages", is_one ? name : "servers");
+    case Kind::timeout: return "by messages that never came, until a timeout";
     case Kind::down:
       if (is_one && FaultBook(record).is_gone(most.nodes.front()))
-        return fmt::format("for {}, which did not come back", name);
-      return fmt::format("for {} to come back", is_one ? name : "nodes");
+        return fmt::format("by {}, which did not come back", name);
+      return is_one ? fmt::format("until {} was back", name) : "until nodes were back";
     case Kind::idle: break;
   }
   return fmt::format("until a set date at {}", name);
@@ -250,7 +255,7 @@ std::string few_waits(const Explanation& why, const RunRecord& record, double wa
   std::string sentence =
       idle > waited / of_workers + 0.02
           ? fmt::format("Workers had nothing to do for {} of their time", percent(idle, 1.0))
-          : fmt::format("Workers hardly waited: {} of their time", percent(waited, of_workers));
+          : fmt::format("Workers were hardly held up: {} of their time", percent(waited, of_workers));
   if (why.staleness.updates_mean > 0)
     sentence += fmt::format("; the price is staleness: a gradient was {} old on average",
                             updates_text(why.staleness.updates_mean));
@@ -277,12 +282,17 @@ std::string wait_sentence(const Explanation& why, const RunRecord& record) {
   const std::string names = names_of(facts, told.waiters);
   const bool are_all = names == "all workers";
   const double each = told.seconds / static_cast<double>(waiters);
-  std::string sentence = fmt::format("{}{} waited {} ({}) {}", are_all ? "each worker" : names,
-                                     waiters > 1 && !are_all ? " each" : "", seconds_text(each),
-                                     percent(each, why.total), what_for(record, kind, all, most));
+  const bool is_even = told.is_even(), is_plural = waiters > 1 && !(are_all && is_even);
+  std::string sentence =
+      fmt::format("{} {} held up for {} ({}){} {}", are_all && is_even ? "each worker" : names,
+                  !is_plural ? "was"
+                  : is_even  ? "were each"
+                             : "were",
+                  seconds_text(each), percent(each, why.total), is_even ? "" : " on average",
+                  by_what(record, kind, all, most));
   if (kind == Kind::compute) sentence += rule_text(record, told.waiters.front(), told.first);
   if (told.seconds < 0.8 * waited)
-    sentence += fmt::format("; that is {} of all their waiting", percent(told.seconds, waited));
+    sentence += fmt::format("; that is {} of all their delays", percent(told.seconds, waited));
   if (kind == Kind::network && why.staleness.updates_mean > 0)
     sentence += fmt::format("; a gradient was {} old on average", updates_text(why.staleness.updates_mean));
   sentence.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence.front())));

@@ -89,7 +89,7 @@ TEST_CASE("under bsp the critical path is the straggler's", "[oracle][causes]") 
     if (node["node"] == "worker 0") CHECK(node["median_s"].get<double>() == Approx(0.3).epsilon(0.05));
   }
   CHECK(told["sentences"][0].get<std::string>().find("Worker 2 (4x slower from 0 s on)") == 0);
-  CHECK(told["sentences"][1].get<std::string>().find("Workers 0, 1 and 3 each waited ") == 0);
+  CHECK(told["sentences"][1].get<std::string>().find("Workers 0, 1 and 3 were each held up for ") == 0);
 }
 
 TEST_CASE("asp waits for nobody, and its path is one worker's", "[oracle][causes]") {
