@@ -102,12 +102,13 @@ if (data.kind === "run") {
   drawHistogram();
   if (drawn.events) drawEvents();
   if (drawn.timeline) {
-    line = new TimeLine(document.getElementById("timeline"), drawn.timeline, drawn.events, drawn.path, drawn.show && shownEvents(drawn.show).filter((one) => one.what === "sent"), drawn.show?.messages);
+    line = new TimeLine(document.getElementById("timeline"), drawn.timeline, drawn.events, drawn.path, drawn.show && shownEvents(drawn.show).filter((one) => one.what === "sent" && one.until < Infinity), drawn.show?.messages);
     line.openAt(4);  // charts first show the whole run
     line.onView = follow;
     const steps = document.getElementById("show");
     if (steps && drawn.show) window.show = new Show(steps, drawn.show, line, { story: data.story });
     if (window.show && location.hash === "#film") document.body.replaceChildren(element("script", { type: "image/svg+xml" }, filmOf(window.show)));  // psim show --film reads it
+    if (window.show && line.arrows) line.show([window.show.at - 3 * window.show.unit, window.show.at + 21 * window.show.unit]);  // four steps
     window.timeLine = line;
     document.querySelectorAll("#answer p").forEach(lightUp);
   }

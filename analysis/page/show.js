@@ -391,7 +391,7 @@ function boxOf(show, [, y]) {
   const beside = show.places.filter((other) => other[1] === y).length;
   if (!hasServers && workers > 8) return [Math.max(14, Math.min(112, 0.7 * show.width * Math.sin(near))), workers > 16 ? 20 : 36];
   const width = Math.max(14, Math.min(112, (show.width * 0.86) / Math.max(beside, 7) - 6));
-  return [width, width < 30 ? 26 : 22 + 13.5 * Math.max(2, Math.min(show.isSmall ? 3 : 6, show.rowLines ? show.rowLines.get(y) : 0))];
+  return [width, width < 30 ? 26 : 26 + 13.5 * Math.max(2, Math.min(show.isSmall ? 3 : 6, show.rowLines ? show.rowLines.get(y) : 0))];
 }
 
 // A line above neighbours with the name of their rack.
@@ -452,7 +452,8 @@ function drawNode(g, show, node, number, [width, height], isActive) {
   g.setLineDash(node.suspected ? [4, 3] : []);
   g.strokeRect(x, y, width, height);
   g.setLineDash([]);
-  const texts = [width < 74 ? node.name.replace(/^([a-z])[a-z]* (\d+)$/, "$1$2") : node.name, ...textsIn(show, node, number)].filter(Boolean);
+  const isNarrow = width < 74, name = isNarrow ? node.name.replace(/^([a-z])[a-z]* (\d+)$/, "$1$2").replace("scheduler", "sched.") : node.name;
+  const texts = [name, ...textsIn(show, node, number).map((text) => (isNarrow ? text.replace(/ push(es)?$/, "") : text))].filter(Boolean);
   g.textAlign = "center";
   g.save();
   g.beginPath();

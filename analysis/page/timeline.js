@@ -82,7 +82,7 @@ class TimeLine {
 
   packedMessages(rows, all) {
     const column = (Kind, value) => Kind.from(rows, value), isLost = column(Uint8Array, (one) => (one.isLost ? 1 : 0));
-    const until = column(Float64Array, (one, i) => (isLost[i] ? one.at : Math.min(one.until, this.timeline.end)));
+    const until = column(Float64Array, (one, i) => (isLost[i] ? one.at : one.until));
     let latest = 0;
     return { count: rows.length, all, sent: column(Float64Array, (one) => one.at), until, reached: until.map((date) => (latest = Math.max(latest, date))),
       from: column(Int32Array, (one) => one.node), to: column(Int32Array, (one) => one.peer), isLost };

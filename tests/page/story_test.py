@@ -40,6 +40,10 @@ def main(pictures, pages):
             if not moment["known"] or moment["lit"] != moment["wanted"]:
                 problems.append(f"{name}, \"{moment['says']}\": {moment['lit']} of {moment['wanted']} nodes are lit")
             browser.run("[...document.querySelectorAll('#show button')].find((one) => one.textContent === 'next').click()")
+        arrows = browser.run('''(() => { const m = timeLine.messages, known = show.messages.filter((one) => one.until < Infinity);
+            return timeLine.arrows && m.count === known.length && known.every((one, i) => m.sent[i] === one.at && m.isLost[i] === Number(Boolean(one.isLost)) && (one.isLost || m.until[i] === one.until)); })()''')
+        if not arrows:
+            problems.append(f"{name}: the arrows of the time line are not the messages of the step-through")
         if browser.run("show.moment") != count - 1 or checked < count - 1:
             problems.append(f"{name}: {checked} boxes of {count} moments are checked")
         browser.picture(f"{pictures}/story-{name}.png")
