@@ -20,18 +20,27 @@ class Step {
   Step(const OptimizerSpec& spec, double rate, std::int64_t t)
       : move_(spec.kind->rule.of(StepNumbers<Scalar>{
             .settings = spec.settings, .learning_rate = rate, .l1 = spec.l1, .l2 = spec.l2, .t = t})),
-        decay_(static_cast<Scalar>(spec.kind->elastic_net ? 0 : spec.weight_decay)) {}
+        decay_(static_cast<Scalar>(is_coupled(spec) ? spec.weight_decay : 0)),
+        kept_(static_cast<Scalar>(spec.kind->decoupled_decay ? 1 - rate * spec.weight_decay : 1)) {}
 
   void operator()(Scalar* w, Scalar* g, Scalar* first, Scalar* second, std::size_t n) const {
     if (decay_ != Scalar(0)) {
       for (std::size_t i = 0; i < n; ++i) g[i] += decay_ * w[i];
     }
+    if (kept_ != Scalar(1)) {
+      for (std::size_t i = 0; i < n; ++i) w[i] *= kept_;
+    }
     move_(w, g, first, second, n);
   }
 
  private:
+  static bool is_coupled(const OptimizerSpec& spec) {
+    return !spec.kind->elastic_net && !spec.kind->decoupled_decay;
+  }
+
   StepFunction<Scalar> move_;
   Scalar decay_;  // of the weights, added to their gradient
+  Scalar kept_;   // factor of the weights, of decoupled decay
 };
 
 // The arrays that a step changes. `first` and `second` are null for optimizers without that state.
@@ -254,6 +263,38 @@ const auto look_ahead = [](const auto& step) {
   };
 };
 
+const Setting buffer{.key = "buffer",
+                     .doc = "Number of updates from one change of the momentum to the next (N of the paper).",
+                     .value = std::int64_t{4},
+                     .min = 1,
+                     .max = 1e6,
+                     .draws = {"2", "3"}};
+const Setting momentum_share{.key = "momentum_share",
+                     .doc = "Share of the momentum that every update applies, 0 to 1 / buffer (c of the paper).",
+                     .value = 0.0,
+                     .min = 0,
+                     .max = 1,
+                     .draws = {"0.25"}};
+
+// Algorithm 3 of Liu et al. 2024. With a buffer of one update it is Nesterov's momentum.
+const auto delayed_look_ahead = [](const auto& step) {
+  using Scalar = decltype(step.rate());
+  const Scalar n_pushes = step(buffer), c = step(momentum_share);
+  const bool is_full = step.t % static_cast<std::int64_t>(n_pushes) == 0;
+  const Scalar share = is_full ? 1 - c * n_pushes + c : c;
+  return [rate = step.rate(), mu = step(momentum), n_pushes, is_full, share](auto* w, auto* g, auto* m, auto* b,
+                                                                             std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      b[i] += g[i];
+      if (is_full) {
+        m[i] = mu * m[i] + b[i] / n_pushes;
+        b[i] = 0;
+      }
+      w[i] -= rate * (share * mu * m[i] + g[i] / n_pushes);
+    }
+  };
+};
+
 const auto adagrad = [](const auto& step) {
   return [rate = step.rate(), eps = step(epsilon)](auto* w, auto* g, auto* s, auto*, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -335,6 +376,18 @@ std::deque<OptimizerRow> built_in_rows() {
        .state_arrays = 2,
        .rule = adam,
        .adaptive = true},
+      {.name = "adamw",
+       .doc = "Adam with decoupled weight decay (Loshchilov, Hutter, ICLR 2019)",
+       .settings = {&beta1, &beta2, &epsilon},
+       .state_arrays = 2,
+       .rule = adam,
+       .adaptive = true,
+       .decoupled_decay = true},
+      {.name = "delayed-nesterov",
+       .doc = "Nesterov's momentum, which changes only every `buffer` updates (Liu et al., arXiv 2401.09135, 2024)",
+       .settings = {&momentum, &buffer, &momentum_share},
+       .state_arrays = 2,
+       .rule = delayed_look_ahead},
       {.name = "proximal",
        .doc = "a gradient step, then the proximal operator of l1 and l2 (Parikh, Boyd 2014; Li et al. 2014)",
        .rule = proximal,

@@ -74,6 +74,9 @@ struct OptimizerRow {
   // The rule takes l1 and l2 instead of weight_decay, and moves weights whose gradient is zero.
   bool elastic_net = false;
   bool adaptive = false;  // it divides each gradient by a running measure of its size
+  // Weight decay multiplies the weights by 1 - rate * weight_decay before the step, and is no part of the
+  // gradient (Loshchilov, Hutter, ICLR 2019).
+  bool decoupled_decay = false;
   double fuzz = 1;        // how often the fuzzer draws it, relative to 1
 };
 
@@ -84,7 +87,7 @@ using OptimizerKind = Chosen<OptimizerRow>;
 struct OptimizerSpec {
   OptimizerKind kind;
   Settings settings;          // of the kind
-  double weight_decay = 0.0;  // L2: weight_decay * w is added to the gradient; not for an elastic net
+  double weight_decay = 0.0;  // L2, or decoupled by the kind; not for an elastic net
   double l1 = 0.0;            // elastic net: l1 * |w| and l2 / 2 * w^2 are added to the loss
   double l2 = 0.0;
 

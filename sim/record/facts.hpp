@@ -82,7 +82,8 @@ struct RunFacts {
   std::optional<std::int64_t> limit;  // of staleness: servers drop pushes beyond it
   bool cache = false;                 // workers pull only weights that are older than the bound allows
   std::optional<double> local_time;   // seconds: a clock has as many local steps as fit
-  std::int64_t local_batch = 0;       // local_time: samples of one local step; 0: not known
+  std::int64_t dynamic_steps = 0;     // local steps of the fastest worker, where others take fewer; 0: none do
+  std::int64_t local_batch = 0;       // for both: samples of one local step; 0: not known
   bool elastic = false;               // a push is sent before its clock's computation
   bool overlap = false;     // a clock begins as soon as the weights of its first layers have arrived
   bool shares_out = false;  // the scheduler shares out the samples of a clock
@@ -129,6 +130,7 @@ struct RunFacts {
     visit("limit", &T::limit);
     visit("cache", &T::cache);
     visit("local_time_s", &T::local_time);
+    visit("dynamic_steps", &T::dynamic_steps);
     visit("local_batch", &T::local_batch);
     visit("elastic", &T::elastic);
     visit("overlap", &T::overlap);

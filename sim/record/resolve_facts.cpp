@@ -37,12 +37,13 @@ void add_work(const TrainingSpec& training, RunFacts& facts) {
   facts.shares_out = training.work == WorkPolicy::dynamic;
   facts.steals = training.work == WorkPolicy::stealing;
   facts.sums = training.update == UpdateAt::worker;
+  facts.dynamic_steps = training.inner.dynamic ? training.local_steps : 0;
   facts.batches = training.batches_per_clock();
   facts.warms_up = training.warmup_steps > 0;
   facts.first_batches = training.accumulate * training.local_steps_of(0);
   facts.batch_size = training.batch_size;
   if (training.work != WorkPolicy::fixed) return;
-  if (training.local_time) {
+  if (training.fits_steps()) {
     facts.local_batch = training.batch_size * training.accumulate;
     return;
   }

@@ -148,7 +148,7 @@ struct Served {
 // If a clock has a fixed time, a worker's samples give the number of its local steps.
 DeviceCopies copies_of(const Scenario& scenario, const WorkerStats& worker) {
   const TrainingSpec& training = scenario.training;
-  if (!training.local_time || worker.batch_size == 0) return copies_of_clocks(scenario, worker.clocks);
+  if (!training.fits_steps() || worker.batch_size == 0) return copies_of_clocks(scenario, worker.clocks);
   const double steps =
       static_cast<double>(worker.samples) / static_cast<double>(worker.batch_size * training.accumulate);
   return copies_of_steps(scenario, static_cast<double>(worker.clocks), steps);

@@ -481,7 +481,7 @@ inline constexpr Keys all{
     key("stuck", GET(s.result.stuck), texts | needed),
     key("notes", notes, GET(s.notes()), list | needed),
     key("local_steps",
-        GET(only_if(s.training.spec().local_steps > 1 && !s.training.spec().local_time,
+        GET(only_if(s.training.spec().local_steps > 1 && !s.training.spec().fits_steps(),
                     s.training.spec().local_steps)),
         given, "Local steps of a clock, if there are several."),
     key("local_time_s", GET(seconds(s.training.spec().local_time)), given,

@@ -49,12 +49,13 @@ double shards_of(const Scenario& s) {
 double copies_of_model(const Scenario& s) {
   const auto workers = static_cast<double>(s.cluster.workers),
              copies = static_cast<double>(s.replication.copies);
-  const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays);
+  const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays +
+                                          s.training.outer.optimizer.kind->state_arrays);
   if (s.architecture.kind == Architecture::model_parallel) return 3 + arrays;
   if (!s.architecture.has_servers()) return workers * (3 + arrays + (s.filters.empty() ? 0 : 2));
   double times = 2.5 + arrays + workers + copies * (2 + arrays);
   if (s.training.update == UpdateAt::worker) times += workers * (1 + arrays);
-  if (s.training.local_steps > 1 || s.training.local_time || s.consistency.cache ||
+  if (s.training.has_local_steps() || s.consistency.cache ||
       s.training.algorithm == Algorithm::elastic)
     times += workers;
   if (!s.filters.empty()) times += workers;
@@ -70,7 +71,7 @@ double clocks_of(const Scenario& s, std::int64_t samples) {
   double clocks = HUGE_VAL;
   if (const auto steps = steps_of(s, samples)) clocks = static_cast<double>(*steps);
   const double step =
-      mean_step_seconds(s, 0) * (s.training.local_time ? static_cast<double>(mean_local_steps(s, 0)) : 1);
+      mean_step_seconds(s, 0) * (s.training.fits_steps() ? static_cast<double>(mean_local_steps(s, 0)) : 1);
   if (s.training.duration && step > 0) clocks = std::min(clocks, s.training.duration->value / step);
   return clocks;
 }

@@ -262,6 +262,7 @@ std::optional<LoadedScenario> load_scenario(const LoadRequest& request, Diagnost
   if (is_pipeline && !reader.reading().given("recovery.workers"))
     scenario.recovery.workers = LostWorkers::wait;
 
+  settle_loops(scenario);
   settle_warmup(scenario, reader.reading());
   settle_split(scenario, *document);
   Reading reading = reader.reading();

@@ -158,6 +158,7 @@ class JobLoader {
     if (!differ) job.batch_sizes.clear();
     read(first_group, first_group, [&](const Reading& reading, Diagnostics& found, Scenario& scenario) {
       narrow(scenario, all_, first_worker, workers);
+      settle_loops(scenario);
       settle_warmup(scenario, reading);
       scenario.cluster.inference.given = is_served(first_group, end);
       const Check check{

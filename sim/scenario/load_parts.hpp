@@ -58,6 +58,7 @@ void load_traces(Scenario& scenario, const LoadRequest& request, const Check& ch
 void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& reading,
                    Diagnostics& diagnostics);
 // Defaults that depend on other fields.
+void settle_loops(Scenario& scenario);  // [training.inner] replaces fields of [training]
 void settle_warmup(Scenario& scenario, const Reading& reading);
 // With [tune] all runs and trials have the same test and validation sets. Otherwise a trial under another
 // seed could learn from the test samples of the comparison.

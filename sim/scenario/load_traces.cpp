@@ -218,6 +218,14 @@ void load_profiles(Scenario& scenario, const LoadRequest& request, Reading& read
     });
 }
 
+void settle_loops(Scenario& scenario) {
+  TrainingSpec& training = scenario.training;
+  if (!training.inner.given) return;
+  training.optimizer = training.inner.optimizer;
+  training.learning_rate = training.inner.learning_rate;
+  training.local_steps = training.inner.steps;
+}
+
 void settle_warmup(Scenario& scenario, const Reading& reading) {
   TrainingSpec& training = scenario.training;
   const bool starts = scenario.cluster.worker.startup.given() || scenario.cluster.server.startup.given();

@@ -48,7 +48,14 @@ struct Row {
   Rule rule;
 };
 
-// With momentum 0.8, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3, l1 0.3 and l2 0.05.
+const Rule adam_rule = [](Weight& x, double g, double rate, int t) {
+  x.first = 0.7 * x.first + 0.3 * g;
+  x.second = 0.9 * x.second + 0.1 * g * g;
+  const double m = x.first / (1 - std::pow(0.7, t)), v = x.second / (1 - std::pow(0.9, t));
+  x.w = x.w - rate * m / (std::sqrt(v) + 1e-3);
+};
+
+// With momentum 0.8, buffer 3, momentum_share 0.25, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3, l1 0.3 and l2 0.05.
 std::vector<Row> rows() {
   return {
       {"sgd", [](Weight& x, double g, double rate, int) { x.w = x.w - rate * g; }},
@@ -72,12 +79,17 @@ std::vector<Row> rows() {
          x.first = 0.95 * x.first + 0.05 * g * g;
          x.w = x.w - rate * g / (std::sqrt(x.first) + 1e-3);
        }},
-      {"adam",
+      {"adam", adam_rule},
+      {"adamw", adam_rule},
+      {"delayed-nesterov",
        [](Weight& x, double g, double rate, int t) {
-         x.first = 0.7 * x.first + 0.3 * g;
-         x.second = 0.9 * x.second + 0.1 * g * g;
-         const double m = x.first / (1 - std::pow(0.7, t)), v = x.second / (1 - std::pow(0.9, t));
-         x.w = x.w - rate * m / (std::sqrt(v) + 1e-3);
+         x.second += g;
+         if (t % 3 == 0) {
+           x.first = 0.8 * x.first + x.second / 3;
+           x.second = 0;
+         }
+         const double share = t % 3 == 0 ? 1 - 0.25 * 3 + 0.25 : 0.25;
+         x.w = x.w - rate * (share * 0.8 * x.first + g / 3);
        }},
       {"proximal",
        [](Weight& x, double g, double rate, int) {
@@ -90,7 +102,7 @@ std::vector<Row> rows() {
 
 OptimizerSpec spec_of(OptimizerKind kind, double weight_decay) {
   return {.kind = kind,
-          .settings = {{"momentum", 0.8}, {"decay", 0.95}, {"beta1", 0.7}, {"beta2", 0.9}, {"epsilon", 1e-3}},
+          .settings = {{"momentum", 0.8}, {"decay", 0.95}, {"beta1", 0.7}, {"beta2", 0.9}, {"epsilon", 1e-3}, {"buffer", 3}, {"momentum_share", 0.25}},
           .weight_decay = weight_decay,
           .l1 = 0.3,
           .l2 = tested_l2};
@@ -110,7 +122,9 @@ void check(const Row& row, double weight_decay, std::size_t n, Precision precisi
                                               {{values_of(g2, precision), 0, n}, -1.5}};
     optimizer.apply(*weights, group, rate);
     for (std::size_t i = 0; i < n; ++i) {
-      const double decay = row.kind->elastic_net ? 0 : weight_decay;  // which has l2 instead
+      const bool is_coupled = !row.kind->elastic_net && !row.kind->decoupled_decay;
+      const double decay = is_coupled ? weight_decay : 0;
+      if (row.kind->decoupled_decay) expected[i].w *= 1 - rate * weight_decay;
       row.rule(expected[i], 0.25 * g1[i] - 1.5 * g2[i] + decay * expected[i].w, rate, t);
     }
   }
@@ -133,6 +147,21 @@ TEST_CASE("every optimizer follows its recurrence, with weight decay and without
       check(row, weight_decay, 5, Precision::float64, 1e-13);
       check(row, weight_decay, 5, Precision::float32, 1e-5);
     }
+  }
+}
+
+TEST_CASE("with a buffer of one update, delayed Nesterov is Nesterov", "[optimizer]") {
+  for (const double momentum_share : {0.0, 1.0}) {
+    Optimizer delayed({.kind = "delayed-nesterov", .settings = {{"buffer", 1}, {"momentum_share", momentum_share}}},
+                      Precision::float32, 100);
+    Optimizer nesterov({.kind = "nesterov"}, Precision::float32, 100);
+    const auto a = values_of(some_numbers(100, 0), Precision::float32), b = std::make_shared<Values>(*a);
+    for (int t = 1; t <= 5; ++t) {
+      const std::vector<WeightedGradient> group{{{values_of(some_numbers(100, t), Precision::float32), 0, 100}, 1}};
+      delayed.apply(*a, group, 0.1);
+      nesterov.apply(*b, group, 0.1);
+    }
+    for (std::size_t i = 0; i < 100; ++i) REQUIRE(a->as<float>()[i] == Approx(b->as<float>()[i]).epsilon(1e-6));
   }
 }
 

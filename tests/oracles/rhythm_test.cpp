@@ -1,5 +1,4 @@
-// Local SGD and elastic averaging against calculations of their own: two workers fit y = w x to four samples
-// each, all of them a batch, so that gradients are known in closed form. Losses are over all eight samples.
+// Local SGD and elastic averaging against calculations of their own.
 #include <array>
 #include <cmath>
 #include <string>
@@ -8,70 +7,13 @@
 
 #include <fmt/format.h>
 
+#include "tests/oracles/two_workers.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scenario.hpp"
 
 using namespace psim::test;
 
 namespace {
-
-// The workers' shards disagree: the best w of the first is near 2, of the second near -1.
-constexpr std::array<double, 8> xs{1, 2, 0.5, 1.5, -1, 2, 0.25, 1};
-constexpr std::array<double, 8> ys{2, 4.5, 1, 2.5, 1.5, -2, 0, -1};
-constexpr double start = 0.5;
-
-double gradient(int worker, double w) {
-  double sum = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const std::size_t sample = static_cast<std::size_t>(worker) * 4 + i;
-    sum += (w * xs[sample] - ys[sample]) * xs[sample];
-  }
-  return sum / 4;
-}
-
-double loss(double w) {
-  double sum = 0;
-  for (std::size_t i = 0; i < 8; ++i) sum += 0.5 * (w * xs[i] - ys[i]) * (w * xs[i] - ys[i]);
-  return sum / 8;
-}
-
-template <class Numbers>
-std::string rows(const Numbers& numbers) {
-  std::string text;
-  for (const double x : numbers) text += fmt::format("[{:.17g}], ", x);
-  return text;
-}
-
-struct Fit {
-  std::string training;
-  int steps = 8;
-  std::string consistency = "model = \"bsp\"";
-  std::string more = "";
-};
-
-ScenarioBuilder toml(const Fit& f) {
-  return ScenarioBuilder({"data.source=inline", "data.partition=contiguous", "model.layers=[1, 1]",
-                          "model.bias=false", "model.activation=identity", "model.loss=half-sse",
-                          "model.precision=float64", "training.batch_size=4",
-                          "training.evaluate_every=1 update", "compute.time=100ms", "cluster.workers=2"})
-      .links("1000Tbps", "0s")
-      .set("data.inputs", fmt::format("[{}]", rows(xs)))
-      .set("data.targets", fmt::format("[{}]", rows(ys)))
-      .set("model.weights", fmt::format("[[[{}]]]", start))
-      .set("training.steps", f.steps)
-      .with("training", f.training)
-      .with("consistency", f.consistency)
-      .with(f.more);
-}
-
-void check_losses(const Json& run, const std::vector<double>& weights) {
-  const Json& curve = run["curve"];
-  REQUIRE(curve.size() >= weights.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    INFO("after " << i << " updates");
-    CHECK(curve[i]["loss"].get<double>() == Approx(loss(weights[i])).epsilon(1e-12));
-  }
-}
 
 std::size_t count(const TracedRun& run, const std::string& table, const std::string& message, int node) {
   std::size_t n = 0;
@@ -97,7 +39,7 @@ TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H 
         weights.push_back(sum / 2);
       }
       const Json run =
-          toml({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}", rate,
+          of_two_workers({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}", rate,
                                         local, warmup)})
               .run();
       check_losses(run, weights);
@@ -135,7 +77,7 @@ TEST_CASE("local SGD with momentum, decay and a schedule: the mean of copies tha
       INFO("H = " << local << " " << nodes);
       const bool peers = std::string_view(nodes).starts_with("architecture");
       ScenarioBuilder scenario =
-          toml({.training = training, .steps = 6, .consistency = peers ? "" : "model = \"bsp\""});
+          of_two_workers({.training = training, .steps = 6, .consistency = peers ? "" : "model = \"bsp\""});
       if (*nodes != 0) scenario = scenario.set({nodes});
       check_losses(scenario.run(), weights);
     }
@@ -152,8 +94,8 @@ TEST_CASE("one worker's local steps are its steps with every optimizer", "[oracl
       const bool peers = !more.empty() && more[0].starts_with("architecture");
       more.emplace_back("cluster.workers=1");
       const std::string training = fmt::format("learning_rate = 0.03\n{}{}\n{}", optimizer, schedule, rhythm);
-      const Fit fit{training, steps, peers ? "" : "model = \"bsp\""};
-      return toml(fit).set(more).run()["final"]["loss"].get<double>();
+      const TwoWorkers fit{training, steps, peers ? "" : "model = \"bsp\""};
+      return of_two_workers(fit).set(more).run()["final"]["loss"].get<double>();
     };
     const double alone = loss_of(40, "", {});
     const auto near = Approx(alone).epsilon(1e-11);
@@ -211,7 +153,7 @@ TEST_CASE("epochs count the batches of a warm-up", "[oracle][rhythm]") {
 
 TEST_CASE("local SGD sends once where bsp sends H times", "[oracle][rhythm]") {
   const auto bytes = [](int steps, int local) {
-    return toml({.training = fmt::format("local_steps = {}", local), .steps = steps})
+    return of_two_workers({.training = fmt::format("local_steps = {}", local), .steps = steps})
         .run()["bytes_sent"]
         .get<std::int64_t>();
   };
@@ -219,7 +161,7 @@ TEST_CASE("local SGD sends once where bsp sends H times", "[oracle][rhythm]") {
 }
 
 TEST_CASE("accumulated batches take their time", "[oracle][rhythm]") {
-  const Json run = toml({.training = "accumulate = 3"}).run();
+  const Json run = of_two_workers({.training = "accumulate = 3"}).run();
   CHECK(run["sim_time_s"].get<double>() == Approx(0.1 * 3 * 8));
 }
 
@@ -250,7 +192,7 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
       }
       const std::string rate_of = alpha == 0.45 ? "" : fmt::format("elastic_rate = {}\n", alpha);  // 0.9 / 2
       check_losses(
-          toml({.training = fmt::format(
+          of_two_workers({.training = fmt::format(
                     "algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}\nweight_decay = {}",
                     rate, rate_of, tau, decay)})
               .run(),
@@ -262,7 +204,7 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
 TEST_CASE("elastic averaging at rate 0 moves nothing", "[oracle][rhythm]") {
   for (const char* consistency : {"model = \"bsp\"", "model = \"asp\""}) {
     const Json run =
-        toml({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0", .consistency = consistency}).run();
+        of_two_workers({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0", .consistency = consistency}).run();
     CHECK(run["final"]["loss"] == run["initial"]["loss"]);
     CHECK(run["updates"] >= 8);
   }
@@ -271,7 +213,7 @@ TEST_CASE("elastic averaging at rate 0 moves nothing", "[oracle][rhythm]") {
 TEST_CASE("a worker pulls every K clocks, and pushes every clock", "[oracle][rhythm]") {
   for (const int every : {1, 3, 8}) {
     INFO("K = " << every);
-    const TracedRun run = toml({.training = fmt::format("pull_every = {}", every),
+    const TracedRun run = of_two_workers({.training = fmt::format("pull_every = {}", every),
                                 .steps = 12,
                                 .consistency = "model = \"asp\""})
                               .trace();

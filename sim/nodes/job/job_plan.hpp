@@ -118,11 +118,13 @@ struct JobPlan {
   bool pushes_moves() const {
     return !elastic() && (scenario.training.has_local_steps() || (workers_update() && !workers_sum()));
   }
-  // What the nodes with the common weights do: moves are subtracted unchanged.
+  // What the nodes with the common weights do. Without [training.outer] moves are subtracted unchanged.
   OptimizerSpec update_optimizer() const {
-    return adds_moves() ? OptimizerSpec{.kind = "sgd"} : scenario.training.optimizer;
+    return adds_moves() ? scenario.training.outer.optimizer : scenario.training.optimizer;
   }
-  LearningRate update_rate() const { return adds_moves() ? LearningRate{.base = 1} : learning_rate(); }
+  LearningRate update_rate() const {
+    return adds_moves() ? LearningRate{.base = scenario.training.outer.learning_rate} : learning_rate();
+  }
   bool adds_moves() const { return elastic() || pushes_moves(); }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }

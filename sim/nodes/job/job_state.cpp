@@ -153,8 +153,22 @@ std::size_t stored_parts(const JobPlan& plan) {
 
 }  // namespace
 
+StepSeconds::StepSeconds(const Scenario& scenario) {
+  for (std::int64_t w = 0; scenario.training.inner.dynamic && w < scenario.cluster.workers; ++w)
+    of_worker.push_back(mean_step_seconds(scenario, static_cast<std::size_t>(w)));
+}
+
+double StepSeconds::fastest(const JobProgress& progress) const {
+  double least = HUGE_VAL;
+  for (std::uint32_t w = 0; w < of_worker.size(); ++w) {
+    if (!progress.has_left(w) && !progress.is_taken_out(w)) least = std::min(least, of_worker[w]);
+  }
+  return least;
+}
+
 JobState::JobState(const JobPlan& plan, std::size_t nodes)
     : progress(plan.workers(), nodes),
+      step_seconds(plan.scenario),
       totals(plan.workers()),
       usage(nodes),
       last_weights(plan.keys.shards.size()),

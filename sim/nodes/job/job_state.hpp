@@ -309,11 +309,22 @@ class JobProgress {
   bool over_ = false;
 };
 
+// Where the number of local steps depends on the worker's speed: seconds of a local step of each worker in
+// its last clock, at first by the plan. Pushes and pulls would carry these few bytes.
+struct StepSeconds {
+  explicit StepSeconds(const Scenario& scenario);
+  // Among the workers that take part.
+  double fastest(const JobProgress& progress) const;
+
+  std::vector<double> of_worker;
+};
+
 struct JobState {
   // `nodes`: number of nodes of the run.
   JobState(const JobPlan& plan, std::size_t nodes);
 
   JobProgress progress;
+  StepSeconds step_seconds;
   JobTotals totals;
   NodeUsage usage;  // of workers and servers
   Layouts layouts;

@@ -154,7 +154,7 @@ BatchSource::BatchSource(JobContext& job, NodeId worker, Requests& requests)
   share_.size = sizes[index_];
   share_.before = std::accumulate(sizes.begin(), sizes.begin() + index_, std::int64_t{0});
   share_.of_clock = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-  if (job.plan.scenario.training.local_time) fitted_ = mean_local_steps(job.plan.scenario, index_);
+  if (job.plan.scenario.training.fits_steps()) fitted_ = mean_local_steps(job.plan.scenario, index_);
   if (!is_dynamic()) return;
   Assign first{.batch_size = share_.size, .samples_before = share_.before};
   if (job.plan.scenario.may_fail()) first.sizes = std::make_shared<const Sizes>(sizes);
@@ -326,6 +326,10 @@ void BatchSource::computed(double seconds, std::int64_t given_away) {
                        .body = Report{.purpose = Report::To::find_slow,
                                       .clock = taken_,
                                       .seconds_per_sample = seconds / static_cast<double>(here)}});
+  const std::int64_t accumulate = job_.plan.scenario.training.accumulate;
+  if (job_.plan.scenario.training.inner.dynamic && in_hand_ > 0)
+    job_.state.step_seconds.of_worker[index_] =
+        seconds * static_cast<double>(last_batch_size() * accumulate) / static_cast<double>(in_hand_);
   if (!is_dynamic()) return;
   round_seconds_ += seconds;
   round_samples_ += in_hand_;

@@ -18,7 +18,8 @@ inline OwnSteps own_steps(const JobPlan& plan, std::int64_t clock, std::size_t c
           .storage = plan.storage(),
           .loss_scale = plan.loss_scale(),
           .parameters = plan.keys.parameters,
-          .rates = plan.step_rates(clock, count)};
+          .rates = plan.step_rates(clock, count),
+          .fresh = plan.scenario.training.inner.state == InnerState::fresh};
 }
 
 class GradientTask {

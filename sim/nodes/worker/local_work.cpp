@@ -112,6 +112,7 @@ Values local_gradient(const Learner& learner, Assembly* weights, const LocalWork
     learner.to_gradient(*own, work.batches.front().front());
     return std::move(*own);
   }
+  if (work.own->fresh) local.optimizer.reset();
   if (keys != nullptr) return sparse_moves(learner, weights->get(), work, local);
   Values current = local.weights ? std::move(*local.weights) : Values(weights->get());
   const Values before = work.moves ? Values(current) : Values();

@@ -39,6 +39,7 @@ struct OwnSteps {
   double loss_scale = 1;
   std::size_t parameters = 0;      // of the model
   std::vector<double> rates = {};  // by local step
+  bool fresh = false;              // begin with a new state of the optimizer
 };
 
 struct LocalWork {

@@ -245,6 +245,9 @@ void StepContext::wait_for_batches() {
 void StepContext::prepare() {
   if (const std::optional<Seconds>& time = job.plan.scenario.training.local_time)
     source.fit(steps_that_fit(time->value - seconds_beside_local_steps(), seconds_of_local_step()));
+  if (job.plan.scenario.training.inner.dynamic)
+    source.fit(dynamic_steps(job.plan.scenario, job.state.step_seconds.fastest(job.state.progress),
+                             job.state.step_seconds.of_worker[index]));
   wait_for_batches();
   batch_size = source.batch_size();
   processor.start_timer();

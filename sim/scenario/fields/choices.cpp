@@ -281,6 +281,12 @@ std::vector<Choice> choices<UpdateAt>() {
 }
 
 template <>
+std::vector<Choice> choices<InnerState>() {
+  return {{"kept", "the state of one clock is the first state of the next clock (DiLoCo)"},
+          {"fresh", "every clock begins with a new state"}};
+}
+
+template <>
 std::vector<Choice> choices<PlacementKind>() {
   return {{"even", "equal contiguous parts of the key space (ps-lite)"},
           {"hash-ring", "consistent hashing with virtual nodes (Li et al., OSDI 2014)", "hash_ring"},

@@ -230,13 +230,15 @@ void describe_model(FieldVisitor& v, Scenario& s) {
 
 namespace {
 
-void describe_optimizer(FieldVisitor& v, OptimizerSpec& o) {
+// `need`: of a field of [training] that [training.inner] replaces.
+void describe_optimizer(FieldVisitor& v, OptimizerSpec& o, const Need& need = {}) {
   const auto with_net = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; });
   const auto without = names_of_rows<OptimizerRow>([](const auto& row) { return !row.elastic_net; });
   describe_settings<OptimizerRow>(v, "optimizer", o.settings);
   v.field("weight_decay", &o.weight_decay,
-          "L2 regularisation: adds weight_decay times the weight to its gradient.", within(0, 1e3),
-          when("optimizer", without));
+          "L2 regularisation: adds weight_decay times the weight to its gradient. adamw multiplies the weight "
+          "by 1 - learning_rate * weight_decay instead.",
+          within(0, 1e3), when("optimizer", without), only(need));
   v.field("l1", &o.l1,
           "Penalty: adds l1 times the sum of the absolute weights to the loss, which makes some weights "
           "exactly 0.",
@@ -300,8 +302,59 @@ bool weighs_stale(const Scenario& s) {
 bool steps_on_servers(const Scenario& s) {
   const TrainingSpec& t = s.training;
   const bool on_workers = t.update == UpdateAt::worker || t.has_local_steps();
-  return !s.groups.empty() ||
-         (!t.optimizer.is_plain() && !on_workers && !s.consistency.aggregation.row->keeps);
+  const OptimizerSpec& of_servers = on_workers ? t.outer.optimizer : t.optimizer;
+  return !s.groups.empty() || (!of_servers.is_plain() && !s.consistency.aggregation.row->keeps);
+}
+
+}  // namespace
+
+namespace {
+
+Need with_numbers(const ModelSpec& m) {
+  return {.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] { return m.kind->has_numbers; }};
+}
+
+void describe_inner(FieldVisitor& v, Scenario& s) {
+  InnerLoop& inner = s.training.inner;
+  v.field("optimizer", choice(inner.optimizer.kind), "How a gradient moves the worker's copy.");
+  describe_optimizer(v, inner.optimizer);
+  v.field("learning_rate", &inner.learning_rate,
+          "Step size of the worker. `schedule` of [training] changes it during the run.", within(0, 1e6),
+          only(with_numbers(s.model)));
+  v.field("steps", &inner.steps, "Number of steps between pull and push (H of DiLoCo).", within(1, 1e6));
+  v.field("state", choice(inner.state), "What happens to the optimizer's state between two clocks.");
+  v.field("dynamic", &inner.dynamic,
+          "Whether slower workers take fewer steps: `steps` times the time of a step on the fastest worker, "
+          "divided by the worker's own, at least 1. Both are times of the last clock (DyLU: Liu et al., arXiv "
+          "2401.09135, 2024).");
+}
+
+void describe_loops(FieldVisitor& v, Scenario& s) {
+  TrainingSpec& t = s.training;
+  v.table(
+      "inner",
+      "The inner loop of a worker: steps of an optimizer of its own between a pull and a push (DiLoCo: "
+      "Douillard et al., arXiv 2311.08105, 2023). The worker pushes the weights before these steps minus "
+      "those after them. Without this table workers step as `optimizer`, `learning_rate` and `local_steps` of "
+      "[training] say.",
+      [&] { describe_inner(v, s); }, &t.inner.given);
+  v.table(
+      "outer",
+      "The outer loop of the nodes with the common weights: an optimizer whose gradient is the mean of the "
+      "workers' pushes, each the weights before its steps minus those after them. Without this table the mean "
+      "is subtracted, as with sgd and learning_rate = 1.",
+      [&] {
+        v.field("optimizer", choice(t.outer.optimizer.kind), "How the mean push moves the weights.");
+        describe_optimizer(v, t.outer.optimizer);
+        v.field("learning_rate", &t.outer.learning_rate, "Step size of the outer loop.", within(0, 1e6),
+                only(with_numbers(s.model)));
+      },
+      &t.outer.given);
+}
+
+// Of a field of [training] that a field of [training.inner] replaces.
+Need without_inner(const TrainingSpec& t) {
+  return {.keys = {"training.inner"}, .text = "without [training.inner]", .met = [&t] { return !t.inner.given; }};
 }
 
 }  // namespace
@@ -309,6 +362,7 @@ bool steps_on_servers(const Scenario& s) {
 void describe_training(FieldVisitor& v, Scenario& s) {
   TrainingSpec& t = s.training;
   const ModelSpec& m = s.model;
+  const Need one_loop = without_inner(t);
   v.field("batch_size", &t.batch_size, "Number of samples of a worker's step.", within(1, 1e7));
   v.field("steps", &t.steps, "The run ends when each worker has finished this number of clocks.",
           within(1, 1e9));
@@ -326,12 +380,13 @@ void describe_training(FieldVisitor& v, Scenario& s) {
       "optimizer", choice(t.optimizer.kind),
       "How a gradient moves the weights. Servers apply it to aggregated gradients; workers apply it in their "
       "own steps (local_steps, local_time, warmup_steps, pull_every, elastic averaging, update = "
-      "\"worker\").");
+      "\"worker\").",
+      only(one_loop));
   describe_half_precision(v, t);
   v.field("learning_rate", &t.learning_rate, "Step size.", within(0, 1e6),
-          only({.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] {
-                  return m.kind->has_numbers;
-                }}));
+          only({.keys = {"model.kind", "training.inner"},
+                .text = "with a model that learns, and without [training.inner]",
+                .met = [&] { return m.kind->has_numbers && !t.inner.given; }}));
   v.field("schedule", choice(t.schedule), "How the learning rate changes during the run.");
   v.field("schedule_every", &t.schedule_every, "Number of epochs from one drop of the rate to the next.",
           above(0, 1e6), when("schedule", {"step"}));
@@ -354,7 +409,7 @@ void describe_training(FieldVisitor& v, Scenario& s) {
                 .text = "with weights of stale gradients, and servers that run another optimizer than sgd or "
                         "decay the weights",
                 .met = [&s] { return weighs_stale(s) && steps_on_servers(s); }}));
-  describe_optimizer(v, t.optimizer);
+  describe_optimizer(v, t.optimizer, one_loop);
   v.field("feature_blocks", &t.feature_blocks,
           "Number of blocks of consecutive features. Clock t changes only the weights of block t modulo "
           "feature_blocks (Li et al., NIPS 2014).",
@@ -363,6 +418,7 @@ void describe_training(FieldVisitor& v, Scenario& s) {
   describe_rhythm(v, t);
   describe_work(v, t);
   describe_evaluation(v, t);
+  describe_loops(v, s);
 }
 
 namespace {
@@ -387,7 +443,9 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
           "Steps that a worker takes on its own copy of the weights between pull and push (local SGD: Stich, "
           "ICLR 2019). Each step computes one batch, and runs the optimizer with its rate, weight decay and "
           "the worker's own state. The worker pushes how far the steps moved its copy.",
-          within(1, 1e6));
+          within(1, 1e6),
+          only({.keys = {"training.inner"}, .text = "without [training.inner], whose `steps` replace it",
+                .met = [&t] { return !t.inner.given; }}));
   v.field("local_time", &t.local_time,
           "Time of a clock, instead of a number of local steps. A clock has as many local steps as fit in "
           "this time, at least 1 and at most 1000000. Each worker computes the number from the time of a "

@@ -245,6 +245,16 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
   return {name, std::string(example), instead, demands, places};
 }
 
+std::vector<std::string> places_of_local_steps(const Scenario& s) {
+  if (s.training.local_steps == 1) return {};
+  return {s.training.inner.given ? "training.inner.steps" : "training.local_steps"};
+}
+
+std::vector<std::string> places_of_dynamic_steps(const Scenario& s) {
+  if (!s.training.inner.dynamic) return {};
+  return {"training.inner.dynamic"};
+}
+
 std::vector<std::string> filters_of_pulls(const Scenario& s) {
   std::vector<std::string> paths;
   for (std::size_t i = 0; i < s.filters.size(); ++i) {
@@ -301,7 +311,19 @@ const Feature feature_table[] = {
         "update = \"server\"", {.takes = server_steps}, updates_on_worker<false>),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
         {.needs = own_batches, .takes = one_batch | pulled_weights | open_clocks | server_steps},
-        [](const Scenario& s) { return s.training.local_steps > 1; }),
+        places_of_local_steps),
+    row("an optimizer for local steps alone", "training.inner = {optimizer = \"adamw\"}", "no [training.inner]",
+        {.needs = gradients | own_batches, .takes = one_batch | pulled_weights | server_steps},
+        [](const Scenario& s) { return s.training.inner.given; }),
+    row("fewer local steps of slower workers", "training.inner = {dynamic = true, steps = 3}",
+        "dynamic = false in [training.inner]",
+        {.needs = servers | whole_pushes | all_weights | own_clocks, .takes = counted_batches},
+        places_of_dynamic_steps),
+    row("an optimizer for the moves of workers", "training.outer = {optimizer = \"nesterov\"}",
+        "no [training.outer]",
+        {.needs = gradients | own_batches | server_weights,
+         .takes = one_batch | pulled_weights | server_steps},
+        [](const Scenario& s) { return s.training.outer.given; }),
     row("a clock of fixed duration", "training.local_time = \"3ms\"", "no local_time",
         {.needs = servers | whole_pushes | all_weights | open_clocks | own_clocks,
          .takes = one_batch | counted_batches | server_steps},

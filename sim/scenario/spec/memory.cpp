@@ -19,6 +19,9 @@ double value_bytes(const Scenario& s) { return static_cast<double>(bytes_per_val
 double exact_bytes(const Scenario& s) {
   return static_cast<double>(bytes_per_value(arithmetic_of(s.model.precision)));
 }
+void add_state(const Scenario& s, const OptimizerSpec& optimizer, double count, NodeMemory& memory) {
+  memory.add("optimizer state", static_cast<double>(optimizer.kind->state_arrays) * count * exact_bytes(s));
+}
 double model_bytes(const Scenario& s) {
   return static_cast<double>(parameter_count(s.model)) * value_bytes(s);
 }
@@ -37,10 +40,22 @@ bool steps_together(const Scenario& s) {
   return !workers_update(s) && !has_local_steps(s) && s.training.algorithm != Algorithm::elastic;
 }
 
+// The state of the optimizer that a server runs.
+void add_common_optimizer(const Scenario& s, double count, NodeMemory& memory) {
+  if (steps_together(s)) return add_optimizer(s, count, memory);
+  if (s.training.outer.given) add_state(s, s.training.outer.optimizer, count, memory);
+}
+
+// Without servers every worker also runs the outer optimizer.
+void add_outer_of_peer(const Scenario& s, NodeMemory& worker) {
+  if (!s.architecture.has_servers())
+    add_state(s, s.training.outer.optimizer, static_cast<double>(parameter_count(s.model)), worker);
+}
+
 // For a sparse model: the features of all batches of a clock, with repetitions.
 double pulled_values(const Scenario& s) {
   const auto all = static_cast<double>(parameter_count(s.model));
-  if (!is_sparse(s) || s.training.local_time) return all;
+  if (!is_sparse(s) || s.training.fits_steps()) return all;
   const std::int64_t batches =
       std::max(s.training.local_steps, s.training.local_steps_of(0)) * s.training.accumulate;
   const auto samples = static_cast<double>(s.training.batch_size * batches);
@@ -72,6 +87,7 @@ NodeMemory host_of_devices(const Scenario& s) {
   if (workers_sum(s)) host.add("sums of all workers", model);
   if (!s.architecture.has_servers() || (!on_devices && (steps_alone(s) || workers_update(s))))
     add_optimizer(s, static_cast<double>(parameter_count(s.model)), host);
+  add_outer_of_peer(s, host);
   return host;
 }
 
@@ -105,6 +121,7 @@ NodeMemory whole_worker(const Scenario& s) {
   if (s.architecture.has_servers() && workers_sum(s)) worker.add("sums of all workers", pulled);
   if (!s.architecture.has_servers() || steps_alone(s) || workers_update(s))
     add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);
+  add_outer_of_peer(s, worker);
   worker.add("activations", static_cast<double>(s.training.batch_size) * kept_activations(s));
   limit(worker, s.cluster.worker_devices.memory, "cluster.worker.device.memory");
   return worker;
@@ -144,7 +161,7 @@ void add_shard(const Scenario& s, double count, NodeMemory& server) {
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   const auto workers = static_cast<double>(s.cluster.workers);
   if (!workers_sum(s)) server.add("weights", count * value_bytes(s));
-  if (steps_together(s)) add_optimizer(s, count, server);
+  add_common_optimizer(s, count, server);
   const AggregationRow& aggregation = *s.consistency.aggregation.row;
   const double group = rule.asks_all ? workers : std::min(static_cast<double>(rule.group), workers);
   if (aggregation.combine && group > 1) server.add("gradients of an update", group * count * exact_bytes(s));
@@ -166,7 +183,7 @@ void add_replicas(const Scenario& s, const std::vector<std::size_t>& load, std::
     NodeMemory replica;
     const auto count = static_cast<double>(load[owner]);
     replica.add("weights", count * value_bytes(s));
-    if (steps_together(s)) add_optimizer(s, count, replica);
+    add_common_optimizer(s, count, replica);
     if (s.consistency.aggregation.row->keeps)
       replica.add(kept_gradients, static_cast<double>(s.cluster.workers) * count * exact_bytes(s));
     memory.add("replicas", replica.bytes());
@@ -199,8 +216,7 @@ void NodeMemory::add(std::string_view name, double bytes) {
 }
 
 void add_optimizer(const Scenario& s, double count, NodeMemory& memory) {
-  const auto arrays = static_cast<double>(s.training.optimizer.kind->state_arrays);
-  memory.add("optimizer state", arrays * count * exact_bytes(s));
+  add_state(s, s.training.optimizer, count, memory);
   if (s.training.multi_precision) memory.add("master copy", count * exact_bytes(s));
 }
 

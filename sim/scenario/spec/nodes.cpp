@@ -214,21 +214,43 @@ std::int64_t steps_that_fit(double time, double step) {
       1, static_cast<std::int64_t>(std::min(all, static_cast<double>(most_local_steps))));
 }
 
+std::int64_t dynamic_steps(const Scenario& s, double fastest, double own) {
+  return own > 0 ? steps_that_fit(static_cast<double>(s.training.local_steps) * fastest, own)
+                 : s.training.local_steps;
+}
+
+namespace {
+
+double fastest_step_seconds(const Scenario& s) {
+  double fastest = HUGE_VAL;
+  for (std::int64_t w = 0; s.training.inner.dynamic && w < s.cluster.workers; ++w)
+    fastest = std::min(fastest, mean_step_seconds(s, static_cast<std::size_t>(w)));
+  return fastest;
+}
+
+std::int64_t local_steps_beside(const Scenario& s, std::size_t worker, double fastest) {
+  const double own = mean_step_seconds(s, worker);
+  if (s.training.local_time) return steps_that_fit(s.training.local_time->value, own);
+  return s.training.inner.dynamic ? dynamic_steps(s, fastest, own) : s.training.local_steps;
+}
+
+}  // namespace
+
 std::int64_t mean_local_steps(const Scenario& s, std::size_t worker) {
-  if (!s.training.local_time) return s.training.local_steps;
-  return steps_that_fit(s.training.local_time->value, mean_step_seconds(s, worker));
+  return local_steps_beside(s, worker, fastest_step_seconds(s));
 }
 
 double batches_per_clock(const Scenario& s) {
-  if (!s.training.local_time) return static_cast<double>(s.training.batches_per_clock());
+  if (!s.training.fits_steps()) return static_cast<double>(s.training.batches_per_clock());
+  const double fastest = fastest_step_seconds(s);
   std::int64_t all = 0;
   for (std::int64_t w = 0; w < s.cluster.workers; ++w)
-    all += mean_local_steps(s, static_cast<std::size_t>(w));
+    all += local_steps_beside(s, static_cast<std::size_t>(w), fastest);
   return static_cast<double>(all * s.training.accumulate) / static_cast<double>(s.cluster.workers);
 }
 
 double batches_more_at_first(const Scenario& s) {
-  if (!s.training.local_time) return static_cast<double>(s.training.batches_more_at_first());
+  if (!s.training.fits_steps()) return static_cast<double>(s.training.batches_more_at_first());
   if (s.training.warmup_steps == 0) return 0;
   return static_cast<double>(s.training.warmup_steps * s.training.accumulate) - batches_per_clock(s);
 }

@@ -80,7 +80,10 @@ std::int64_t batches_of_workers(const Scenario& scenario);
 // Number of steps of `step` seconds that fit in `time` seconds, between 1 and most_local_steps.
 constexpr std::int64_t most_local_steps = 1'000'000;
 std::int64_t steps_that_fit(double time, double step);
-// Local steps of a clock of `worker`. If the clock has a fixed time, at the worker's mean speed.
+// Local steps of a worker that needs `own` seconds for one, where the fastest worker needs `fastest`: DyLU of
+// Liu et al., arXiv 2401.09135, 2024.
+std::int64_t dynamic_steps(const Scenario& scenario, double fastest, double own);
+// Local steps of a clock of `worker`. If they depend on its speed, at the workers' mean speeds.
 std::int64_t mean_local_steps(const Scenario& scenario, std::size_t worker);
 // Number of batches of a worker in a clock, as the mean over workers; and the additional batches of the first
 // clock.

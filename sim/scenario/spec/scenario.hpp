@@ -79,6 +79,27 @@ enum class Algorithm { gradient, elastic };
 // update_on_kvstore = false, BytePS).
 enum class UpdateAt { server, worker };
 
+// Whether a worker's own optimizer keeps its state from clock to clock, or begins each clock with a new one.
+enum class InnerState { kept, fresh };
+
+// [training.inner]: the steps of a worker between a pull and a push. When a scenario is loaded, the first
+// three fields replace those of TrainingSpec.
+struct InnerLoop {
+  bool given = false;
+  OptimizerSpec optimizer;
+  double learning_rate = 0.1;
+  std::int64_t steps = 1;
+  InnerState state = InnerState::kept;
+  bool dynamic = false;  // fewer steps for slower workers
+};
+
+// [training.outer]: how the mean move of the workers changes the common weights.
+struct OuterLoop {
+  bool given = false;
+  OptimizerSpec optimizer;
+  double learning_rate = 1;
+};
+
 struct TrainingSpec {
   std::int64_t batch_size = 32;
   std::optional<std::int64_t> steps;
@@ -100,6 +121,8 @@ struct TrainingSpec {
   Algorithm algorithm = Algorithm::gradient;
   std::optional<double> elastic_rate;  // alpha; 0.9 / workers
   UpdateAt update = UpdateAt::server;
+  InnerLoop inner;
+  OuterLoop outer;
   std::int64_t local_steps = 1;       // steps per clock of a worker on its own copy
   std::optional<Seconds> local_time;  // time of a clock, instead of local_steps
   std::int64_t accumulate = 1;        // batches per local step, whose gradients are averaged
@@ -115,8 +138,12 @@ struct TrainingSpec {
   double delay_compensation_decay = 0;  // m of DC-ASGD-a
   Target target;
 
-  // A clock may have several steps on the worker's own copy.
-  bool has_local_steps() const { return local_steps > 1 || warmup_steps > 1 || local_time; }
+  // A worker steps on its own copy in each clock, and pushes how far the copy moved.
+  bool has_local_steps() const {
+    return local_steps > 1 || warmup_steps > 1 || local_time || inner.given || outer.given;
+  }
+  // The number of local steps depends on the worker's speed.
+  bool fits_steps() const { return local_time || inner.dynamic; }
   std::int64_t batches_per_clock() const { return local_steps * accumulate; }
   std::int64_t local_steps_of(std::int64_t clock) const {
     return clock == 0 && warmup_steps > 0 ? warmup_steps : local_steps;

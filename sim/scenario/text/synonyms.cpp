@@ -27,7 +27,6 @@ constexpr Synonym synonyms[] = {
     {"k_sync", "k-sync"},
     {"k_async", "k-async"},
     // optimizers
-    {"adamw", "adam"},
     {"nag", "nesterov"},
     {"sgdm", "momentum"},
     {"sgd-momentum", "momentum"},
@@ -122,7 +121,6 @@ constexpr Synonym synonyms[] = {
 };
 
 constexpr Synonym advices[] = {
-    {"adamw", "write optimizer = \"adam\" and weight_decay = 0.01 (psim adds the decay to the gradient)"},
     {"lamb", "write optimizer = \"adam\": psim has no rates for each layer"},
     {"seeds", "write --seeds 10 (psim compare), or seeds = [1, 2, 3] in [compare]"},
     {"ddp", "write kind = \"all-reduce\" in [architecture]"},
