@@ -77,6 +77,7 @@ struct OptimizerRow {
   // Weight decay multiplies the weights by 1 - rate * weight_decay before the step, and is no part of the
   // gradient (Loshchilov, Hutter, ICLR 2019).
   bool decoupled_decay = false;
+  bool counts_steps = false;  // its rule uses the number of the step
   double fuzz = 1;        // how often the fuzzer draws it, relative to 1
 };
 

@@ -17,12 +17,6 @@
 namespace psim {
 namespace {
 
-constexpr std::size_t position_bytes = 4;  // of a value in its range
-
-std::size_t bytes_per_key(std::size_t key_bytes, bool listed) {
-  return key_bytes > 0 ? key_bytes : listed ? position_bytes : 0;
-}
-
 }  // namespace
 
 std::vector<FilterSpec> filters_on(std::span<const FilterSpec> filters, bool push) {
@@ -75,7 +69,7 @@ class FilterChain::Pass {
  private:
   bool phantom() const { return given_.values == nullptr; }
   bool selected() const { return left_ < given_.count; }
-  bool listed() const { return !full_ || selected() || signed_; }
+  bool listed() const { return (!full_ && !options_.key_bytes.are_in_ranges) || selected() || signed_; }
   bool feeds_back(const FilterSpec& filter) const { return options_.push && filter.feeds_back(); }
   std::size_t entry(std::size_t j) const { return selected() ? buffers_.entries[j] : j; }
   std::size_t position_of(std::size_t entry) const { return keys_ ? (*keys_)[entry] : entry; }
@@ -223,7 +217,7 @@ void FilterChain::Pass<Scalar>::write_down(const FilterSpec& filter, Stream stre
 
 template <class Scalar>
 FilterChain::Pass<Scalar>::Size FilterChain::Pass<Scalar>::count_bytes() {
-  const std::size_t key_width = bytes_per_key(options_.key_bytes, listed());
+  const std::size_t key_width = KeyBytes{.always = options_.key_bytes.always}.of(listed());
   const bool caching = key_cache_ && key_width > 0;
   const std::size_t signature = caching ? signature_bytes : 0;
   const bool with_keys = key_width > 0 && !(caching && receiver_has_keys(key_width));
@@ -246,7 +240,7 @@ std::uint64_t FilterChain::Pass<Scalar>::size_with(std::size_t signature, std::s
 
 template <class Scalar>
 void FilterChain::Pass<Scalar>::write_keys(std::size_t width, std::vector<std::byte>& out) {
-  const std::uint64_t base = options_.key_bytes > 0 ? options_.first_key : 0;
+  const std::uint64_t base = options_.key_bytes.always > 0 ? options_.first_key : 0;
   const std::size_t begin = out.size();
   out.resize(begin + left_ * width);
   for (std::size_t j = 0; j < left_; ++j) {
@@ -393,8 +387,8 @@ std::unique_ptr<FilterChain> FilterChain::cut(std::size_t at, Options rest) {
 }
 
 Encoded FilterChain::plain(const Slice& values, const SharedKeys& keys, Precision precision,
-                           std::size_t key_bytes) {
-  const std::size_t width = bytes_per_value(precision) + bytes_per_key(key_bytes, keys != nullptr);
+                           const KeyBytes& key_bytes) {
+  const std::size_t width = bytes_per_value(precision) + key_bytes.of(keys != nullptr);
   return {.values = values, .keys = keys, .bytes = values.count * width};
 }
 

@@ -239,6 +239,16 @@ struct Encoded {
   KeyList list = {};
 };
 
+// Bytes of the key of a value in a message.
+struct KeyBytes {
+  std::size_t always = 0;       // 8: every value travels with its key; 0: a whole range needs none
+  bool are_in_ranges = false;   // listed keys are few ranges, which need no bytes for each key
+  std::size_t of(bool listed) const {
+    constexpr std::size_t position = 4;  // of a value in its range
+    return always > 0 ? always : listed && !are_in_ranges ? position : 0;
+  }
+};
+
 // The filters between a sender and a receiver, for one range and direction. The chain holds what both ends
 // remember: the losses of pushes, the receiver's keys, and the receiver's values.
 class FilterChain {
@@ -248,7 +258,7 @@ class FilterChain {
     Precision precision = Precision::float32;  // half precision: the output of the filters is rounded to it
     std::size_t count = 0;                     // values of the range
     std::uint64_t first_key = 0;               // of the range
-    std::size_t key_bytes = 0;  // 8: every value travels with its key; 0: a whole range needs none
+    KeyBytes key_bytes = {};
     std::uint64_t seed = 0;
     std::uint32_t sender = 0, receiver = 0;
     bool push = true;
@@ -282,7 +292,7 @@ class FilterChain {
 
   // A message without filters: nothing is copied.
   static Encoded plain(const Slice& values, const SharedKeys& keys, Precision precision,
-                       std::size_t key_bytes);
+                       const KeyBytes& key_bytes);
 
  private:
   template <class Scalar>

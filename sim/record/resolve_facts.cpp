@@ -55,7 +55,8 @@ void add_messages(const Scenario& scenario, RunFacts& facts) {
   facts.header = static_cast<std::uint64_t>(scenario.cluster.network.header.value);
   facts.bytes_per_value = bytes_per_value(scenario.model.precision);
   facts.bytes_per_key = scenario.messages.key_bytes();
-  facts.bytes_per_listed_key = std::max<std::uint64_t>(facts.bytes_per_key, 4);
+  const bool in_ranges = scenario.training.outer.fragments > 1;
+  facts.bytes_per_listed_key = KeyBytes{facts.bytes_per_key, in_ranges}.of(true);
   facts.overlap = scenario.messages.overlap;
   facts.filtered = !scenario.filters.empty();
   const auto keys = std::ranges::find(scenario.filters, "key-caching",

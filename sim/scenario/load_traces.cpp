@@ -223,7 +223,7 @@ void settle_loops(Scenario& scenario) {
   if (!training.inner.given) return;
   training.optimizer = training.inner.optimizer;
   training.learning_rate = training.inner.learning_rate;
-  training.local_steps = training.inner.steps;
+  training.local_steps = std::max<std::int64_t>(1, training.inner.steps / training.outer.fragments);
 }
 
 void settle_warmup(Scenario& scenario, const Reading& reading) {

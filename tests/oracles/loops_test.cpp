@@ -180,3 +180,51 @@ TEST_CASE("the clock of the notebook of asynchronous DiLoCo", "[oracle][loops]")
     CHECK(updates[update]["sim_time_s"].get<double>() == Approx(dates[update - 1]));
   CHECK(updates[40]["sim_time_s"].get<double>() == Approx(208.8));
 }
+
+namespace {
+
+// torchft's mock trainer (test_fixtures, October 2025): every gradient is 2, the inner rate 1, the outer rate 2,
+// and each of two fragments has one weight, 1 at first. Here the target is so far away that rounding removes
+// the weights from the error, so both gradients are 2 to the last bit.
+std::string weights_after(int clocks, const std::array<double, 2>& start_at, const std::string& loops) {
+  const double input = std::pow(2.0, -30), target = -std::pow(2.0, 31);
+  return ScenarioBuilder({"data.source=inline", "data.partition=contiguous",
+                          "model.bias=false", "model.activation=identity", "model.loss=half-sse",
+                          "model.precision=float64", "training.batch_size=1", "cluster.workers=2"})
+      .set("model.layers", "[2, 1]")
+      .set("model.weights", fmt::format("[[[{}, {}]]]", start_at[0], start_at[1]))
+      .set("data.inputs", fmt::format("[[{0:.17g}, {0:.17g}], [{0:.17g}, {0:.17g}]]", input))
+      .set("data.targets", fmt::format("[[{0:.17g}], [{0:.17g}]]", target))
+      .set("training.steps", clocks)
+      .with("training", loops)
+      .run()["model"]["weights"]
+      .get<std::string>();
+}
+
+}  // namespace
+
+TEST_CASE("streaming DiLoCo: the common weights of torchft's fixtures, to the last bit", "[oracle][loops]") {
+  struct Fixture {
+    int delay;
+    double mix;
+    std::vector<std::array<double, 2>> history;  // global_parameter_history, after each clock
+  };
+  const std::vector<Fixture> fixtures{
+      {0, 0, {{-11, 1}, {-11, -23}, {-35, -23}, {-35, -47}}},
+      {0, 0.5, {{-11, 1}, {-11, -23}, {-29, -23}, {-29, -35}}},
+      {0, 1, {{-11, 1}, {-11, -23}, {-23, -23}, {-23, -23}}},
+      {1, 0, {{-7, 1}, {-7, -19}, {-27, -19}, {-27, -39}}},
+      {1, 0.5, {{-7, 1}, {-7, -19}, {-25, -19}, {-25, -31}}},
+      {1, 1, {{-7, 1}, {-7, -19}, {-23, -19}, {-23, -23}}}};
+  for (const Fixture& one : fixtures) {
+    const std::string loops =
+        fmt::format("inner = {{learning_rate = 1.0, steps = 6}}\nouter = {{learning_rate = 2.0, fragments = 2, "
+                    "delay = {}, mix = {}}}",
+                    one.delay, one.mix);
+    for (int clock = 1; clock <= 4; ++clock) {
+      const std::array<double, 2>& expected = one.history[static_cast<std::size_t>(clock) - 1];
+      INFO(loops << ", clock " << clock);
+      CHECK(weights_after(clock, {1, 1}, loops) == weights_after(1, expected, "learning_rate = 0.0"));
+    }
+  }
+}

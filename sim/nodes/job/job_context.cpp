@@ -57,7 +57,7 @@ FilterChain::Options JobContext::chain_of(std::uint32_t shard, const Shard& part
           .precision = plan.precision(),
           .count = part.count,
           .first_key = part.ranges.front().begin,
-          .key_bytes = plan.scenario.messages.key_bytes(),
+          .key_bytes = plan.key_bytes(),
           .seed = static_cast<std::uint64_t>(plan.scenario.seed),
           .sender = push ? alone : shard,
           .receiver = push ? shard : alone,

@@ -1,5 +1,6 @@
 #include "sim/nodes/job/job_plan.hpp"
 
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -61,6 +62,13 @@ JobPlan plan_of(const Scenario& scenario, const DataSplit* data, std::uint32_t f
   if (data == nullptr) return plan;
   plan.learner = make_learner(scenario.model, *data);
   plan.sampler = sampler_of(scenario, data->train);
+  const std::int64_t parameters = parameter_count(scenario.model), count = scenario.training.outer.fragments;
+  for (std::int64_t f = 0; count > 1 && f < count; ++f) {
+    const KeyRange block = feature_block(parameters, count, f);
+    Keys keys(block.end - block.begin);
+    std::iota(keys.begin(), keys.end(), static_cast<std::uint32_t>(block.begin));
+    plan.fragments.push_back(std::make_shared<const BatchKeys>(split(std::move(keys), plan.keys)));
+  }
   plan.split = data;
   plan.data = &data->train;
   return plan;

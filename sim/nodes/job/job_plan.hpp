@@ -54,6 +54,8 @@ struct JobPlan {
   // All of the following are empty for a phantom model.
   std::shared_ptr<const Learner> learner = {};
   std::shared_ptr<Sampler> sampler = {};  // it keeps the orders that it drew last
+  // The keys that clock t pushes: those of fragment t modulo their number; empty: all keys in each clock.
+  std::vector<std::shared_ptr<const BatchKeys>> fragments = {};
   const DataSplit* split = nullptr;       // all samples
   const Dataset* data = nullptr;          // the training set
 
@@ -134,8 +136,9 @@ struct JobPlan {
     return std::ranges::any_of(filters_on(scenario.filters, push),
                                [](const FilterSpec& filter) { return filter.stage() == FilterStage::keys; });
   }
-  // Bytes of a key in a sparse message: the key's place in the shard, or the whole key.
-  std::size_t bytes_per_key() const { return std::max<std::size_t>(scenario.messages.key_bytes(), 4); }
+  KeyBytes key_bytes() const { return {scenario.messages.key_bytes(), !fragments.empty()}; }
+  // Bytes of a key in a message with a list of keys.
+  std::size_t bytes_per_key() const { return key_bytes().of(true); }
 };
 
 // The jobs of a run; one job unless the scenario has groups. `loaded` must live as long as the plans.

@@ -121,7 +121,7 @@ double AnswerFilters::encode(std::uint32_t shard, const Shard& place, NodeId to,
     encoded = it->second->encode(weights.values, weights.keys);
   } else {
     encoded = FilterChain::plain(weights.values, weights.keys, job_.plan.precision(),
-                                 job_.plan.scenario.messages.key_bytes());
+                                 job_.plan.key_bytes());
   }
   const double flops = encoded.flops;
   encoded.values.version = version;

@@ -69,7 +69,7 @@ Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& grad
   FilterChain* filters = filters_.empty() ? nullptr : filters_[s].get();
   if (filters == nullptr)
     return FilterChain::plain(part.values, part.keys, job_.plan.precision(),
-                              job_.plan.scenario.messages.key_bytes());
+                              job_.plan.key_bytes());
   Encoded encoded =
       filters->encode(part.values, part.keys, part.weights, job_.plan.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {

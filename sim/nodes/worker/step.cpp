@@ -218,10 +218,103 @@ void OverlapStep::push(const Layer& layer, const std::shared_ptr<Values>& gradie
   if (!layer.shards.empty()) pushed_ = step_.push(layer.shards, gradient);
 }
 
+// Streaming DiLoCo (Douillard et al., arXiv 2501.18512, 2025; in torchft DiLoCo with several fragments). A
+// worker keeps its own copy of all weights. In each clock it pushes how far the fragment whose turn it is has
+// moved since it last came from the servers, takes `delay` more local steps, and gets the fragment's new
+// weights with its next pull.
+class FragmentStep final : public Step {
+ public:
+  explicit FragmentStep(StepContext& context) : step_(context), task_(context.job) {}
+
+  const ShardIds& needs() const override { return step_.kv.all_shards(); }
+  bool compute() override;
+  Timestamp push() override { return pushed_; }
+
+ private:
+  void take_fragment();
+  void push_fragment();
+  void train(LocalWork work, double flops);
+
+  StepContext& step_;
+  GradientTask task_;
+  Values base_;  // the weights that last came from the servers
+  Timestamp pushed_ = 0;
+};
+
+bool FragmentStep::compute() {
+  const OuterLoop& outer = step_.job.plan.scenario.training.outer;
+  step_.prepare();
+  take_fragment();
+  const double flops = step_.flops_of_step(), copies = step_.copy_seconds();
+  step_.record_begun(step_.number);
+  LocalWork before = step_.begin(true);
+  before.keys = nullptr;
+  before.moves = false;
+  const std::size_t all = before.batches.size(),
+                    rest = std::min(all - 1, static_cast<std::size_t>(outer.delay));
+  LocalWork after = before;
+  const auto cut = before.batches.end() - static_cast<std::ptrdiff_t>(rest);
+  const double of_step = flops / static_cast<double>(all);
+  after.batches.assign(cut, before.batches.end());
+  after.own->rates.erase(after.own->rates.begin(), after.own->rates.end() - static_cast<std::ptrdiff_t>(rest));
+  after.own->fresh = false;
+  before.batches.erase(cut, before.batches.end());
+  step_.processor.copy(copies);
+  train(std::move(before), of_step * static_cast<double>(all - rest));
+  push_fragment();
+  if (rest > 0) train(std::move(after), of_step * static_cast<double>(rest));
+  step_.record(ComputePhase::ended, step_.source.in_hand());
+  step_.source.computed(step_.processor.seconds());
+  return true;
+}
+
+void FragmentStep::train(LocalWork work, double flops) {
+  task_.start(nullptr, std::move(work));
+  step_.processor.compute(flops);
+  task_.wait();
+  task_.take();
+}
+
+// The first pull has all weights.
+void FragmentStep::take_fragment() {
+  const std::shared_ptr<const BatchKeys> batch = step_.kv.keys();
+  const std::shared_ptr<Assembly> pulled = step_.take_weights(batch.get());
+  std::shared_ptr<Values>& own = task_.local().weights;
+  if (!batch) {
+    base_ = Values(pulled->get());
+    own = std::make_shared<Values>(base_);
+    return;
+  }
+  with_scalar(base_.precision(), [&](auto zero) {
+    using Scalar = decltype(zero);
+    const auto mix = static_cast<Scalar>(step_.job.plan.scenario.training.outer.mix);
+    const auto from = pulled->get().as<Scalar>();
+    for (std::size_t i = 0; i < batch->keys.size(); ++i) {
+      Scalar& mine = own->as<Scalar>()[batch->keys[i]];
+      base_.as<Scalar>()[batch->keys[i]] = from[i];
+      mine = (1 - mix) * from[i] + mix * mine;
+    }
+  });
+}
+
+void FragmentStep::push_fragment() {
+  const JobPlan& plan = step_.job.plan;
+  const auto turn = static_cast<std::size_t>(step_.clock) % plan.fragments.size();
+  const std::shared_ptr<const BatchKeys>& batch = plan.fragments[turn];
+  const Values& own = *task_.local().weights;
+  const auto move =
+      std::make_shared<Values>(move_between(gather(base_, batch->keys), gather(own, batch->keys)));
+  if (round_to(plan.precision(), *move, plan.loss_scale())) step_.job.state.totals.overflow();
+  step_.kv.use_keys(batch, step_.number);
+  pushed_ = step_.push(step_.kv.all_shards(), move);
+  if (pulls_ahead(step_.job)) step_.kv.pull_ahead(step_.kv.all_shards(), step_.number);
+}
+
 std::unique_ptr<Step> make_step(StepContext& context) {
   const JobContext& job = context.job;
   if (job.plan.steals()) return std::make_unique<SharedStep>(context);
   if (job.plan.elastic()) return std::make_unique<ElasticStep>(context);
+  if (!job.plan.fragments.empty()) return std::make_unique<FragmentStep>(context);
   if (job.plan.scenario.messages.overlap) return std::make_unique<OverlapStep>(context);
   return std::make_unique<GradientStep>(context);
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "model/base/formula.hpp"
 #include "model/data/files.hpp"
@@ -268,7 +269,35 @@ void check_parameters(const Check& check) {
   }
 }
 
+namespace {
+
+void check_fragments(const Check& check) {
+  const auto& [inner, outer] = std::tie(check.s.training.inner, check.s.training.outer);
+  const std::string fragments = "training.outer.fragments", steps = "training.inner.steps";
+  if (outer.fragments == 1) return;
+  const std::int64_t parameters = parameter_count(check.s.model);
+  if (inner.steps % outer.fragments != 0)
+    check.add({fragments, steps}, "the fragments do not share out the steps of the inner loop",
+              fmt::format("{} steps over {} fragments", inner.steps, outer.fragments),
+              fmt::format("for example steps = {} in [training.inner]",
+                          (inner.steps / outer.fragments + 1) * outer.fragments));
+  else if (outer.delay >= inner.steps / outer.fragments)
+    check.add({"training.outer.delay", fragments, steps}, "a fragment would still be on its way when the next is pushed",
+              fmt::format("a clock has {}", counted(inner.steps / outer.fragments, "local step")),
+              fmt::format("at most delay = {}", inner.steps / outer.fragments - 1));
+  if (parameters < outer.fragments && check.s.model.kind->has_numbers)
+    check.add({fragments, "model"}, fmt::format("the model has only {}", counted(parameters, "parameter")),
+              fmt::format("{} fragments", outer.fragments), "give fewer fragments");
+  if (outer.optimizer.kind->counts_steps)
+    check.add({"training.outer.optimizer", fragments},
+              fmt::format("{} counts its steps, and fragments have steps of their own", outer.optimizer.kind->name),
+              "with several fragments", "optimizer = \"nesterov\" (streaming DiLoCo), or fragments = 1");
+}
+
+}  // namespace
+
 void check_training(const Check& check) {
+  check_fragments(check);
   const TrainingSpec& t = check.s.training;
   const std::string steps = "training.steps", epochs = "training.epochs", samples = "training.samples",
                     duration = "training.duration", target = "training.target";

@@ -329,6 +329,30 @@ void describe_inner(FieldVisitor& v, Scenario& s) {
           "2401.09135, 2024).");
 }
 
+// Streaming DiLoCo.
+void describe_fragments(FieldVisitor& v, Scenario& s) {
+  OuterLoop& outer = s.training.outer;
+  const Need parts{.keys = {"training.outer.fragments"},
+                   .text = "with several fragments",
+                   .met = [&outer] { return outer.fragments > 1; }};
+  v.field("fragments", &outer.fragments,
+          "Number of equal parts of consecutive weights that take turns: a clock has steps / fragments local "
+          "steps, and clock t pushes and pulls fragment t modulo fragments (streaming DiLoCo: Douillard et "
+          "al., arXiv 2501.18512, 2025). Workers train all weights all the time.",
+          within(1, 1e4),
+          only({.keys = {"training.inner"}, .text = "with [training.inner]", .met = [&s] {
+                  return s.training.inner.given;
+                }}));
+  v.field("delay", &outer.delay,
+          "Number of local steps that a worker takes between the push of a fragment and its new values; they "
+          "travel meanwhile.",
+          within(0, 1e6), only(parts));
+  v.field("mix", &outer.mix,
+          "Share of the worker's own weights in the fragment that it gets (alpha of streaming DiLoCo); the rest "
+          "are the new common weights.",
+          within(0, 1), only(parts));
+}
+
 void describe_loops(FieldVisitor& v, Scenario& s) {
   TrainingSpec& t = s.training;
   v.table(
@@ -348,6 +372,7 @@ void describe_loops(FieldVisitor& v, Scenario& s) {
         describe_optimizer(v, t.outer.optimizer);
         v.field("learning_rate", &t.outer.learning_rate, "Step size of the outer loop.", within(0, 1e6),
                 only(with_numbers(s.model)));
+        describe_fragments(v, s);
       },
       &t.outer.given);
 }

@@ -250,6 +250,11 @@ std::vector<std::string> places_of_local_steps(const Scenario& s) {
   return {s.training.inner.given ? "training.inner.steps" : "training.local_steps"};
 }
 
+std::vector<std::string> places_of_fragments(const Scenario& s) {
+  if (s.training.outer.fragments == 1) return {};
+  return {"training.outer.fragments"};
+}
+
 std::vector<std::string> places_of_dynamic_steps(const Scenario& s) {
   if (!s.training.inner.dynamic) return {};
   return {"training.inner.dynamic"};
@@ -324,6 +329,12 @@ const Feature feature_table[] = {
         {.needs = gradients | own_batches | server_weights,
          .takes = one_batch | pulled_weights | server_steps},
         [](const Scenario& s) { return s.training.outer.given; }),
+    row("fragments that take turns",
+        "training.outer = {fragments = 2}\ntraining.inner = {steps = 4}", "fragments = 1 in [training.outer]",
+        {.needs = servers | counts_alone | whole_pushes | whole_steps | own_clocks | counted_batches | real_data |
+                  arrives_once | one_group,
+         .takes = all_weights | regular_pulls},
+        places_of_fragments),
     row("a clock of fixed duration", "training.local_time = \"3ms\"", "no local_time",
         {.needs = servers | whole_pushes | all_weights | open_clocks | own_clocks,
          .takes = one_batch | counted_batches | server_steps},

@@ -118,6 +118,7 @@ NodeMemory whole_worker(const Scenario& s) {
   if (is_sparse(s)) worker.add("keys", pulled_values(s) * 4);
   worker.add("gradients", pulled);
   if (has_local_steps(s)) worker.add("weights before local steps", pulled);
+  if (s.training.outer.fragments > 1) worker.add("weights of the last fragments", pulled);
   if (s.architecture.has_servers() && workers_sum(s)) worker.add("sums of all workers", pulled);
   if (!s.architecture.has_servers() || steps_alone(s) || workers_update(s))
     add_optimizer(s, static_cast<double>(parameter_count(s.model)), worker);

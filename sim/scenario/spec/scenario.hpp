@@ -98,6 +98,9 @@ struct OuterLoop {
   bool given = false;
   OptimizerSpec optimizer;
   double learning_rate = 1;
+  std::int64_t fragments = 1;  // parts of the model that take turns
+  std::int64_t delay = 0;      // local steps between the push of a fragment and its use
+  double mix = 0;              // share of a worker's own weights in a fragment that it gets
 };
 
 struct TrainingSpec {
