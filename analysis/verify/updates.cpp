@@ -220,45 +220,76 @@ class Copies final : public Check {
   std::map<std::uint32_t, std::map<std::uint32_t, KnownCopy>> copies_;  // by worker and shard
 };
 
-class LocalTime final : public Check {
+class LocalSteps final : public Check {
  public:
-  explicit LocalTime(const Evidence& evidence) : Check(evidence, "local-time") {
+  explicit LocalSteps(const Evidence& evidence) : Check(evidence, "local-steps") {
     const auto changes = [](const Straggler& one) { return one.from > 0 || one.until || one.every; };
     const bool is_steady = facts_.fault_factors.empty() && std::ranges::none_of(facts_.stragglers, changes);
-    if (!facts_.local_time || facts_.local_batch == 0 || !is_steady) does_not_apply();
+    const bool has_time = facts_.local_time && is_steady;
+    if (facts_.local_batch == 0 || (!has_time && facts_.dynamic_steps == 0)) does_not_apply();
   }
 
   void on(const Row& row) override {
     if (!row.is_step()) return;
-    if (row.is(ComputePhase::begun)) begun_[row.node] = row.at;
+    OfWorker& worker = workers_[row.node];
+    if (row.is(ComputePhase::begun)) {
+      worker.begun = row.at;
+      worker.is_fastest = is_fastest(row.node);
+    }
     if (!row.is(ComputePhase::ended)) return;
-    const bool is_first = ended_[row.node]++ == 0;
-    if (is_first && facts_.warms_up) return;
-    examined();
-    constexpr double most = 1e6;  // steps of a clock
-    const double time = *facts_.local_time, took = row.at - begun_[row.node];
+    const double took = row.at - worker.begun;
     const double steps = static_cast<double>(row.samples) / static_cast<double>(facts_.local_batch);
-    const double slack = 1e-6 * time + rounding(row.at);
+    worker.before = std::exchange(worker.last, took / steps);
+    if (worker.ended++ == 0 && facts_.warms_up) return;
+    examined();
     if (steps != std::floor(steps) || steps < 1)
       violated(row, "{} computes {} samples, where a local step has {}", name(row.node), row.samples,
                facts_.local_batch);
-    else if (steps > 1 && took > time + slack)
+    else if (facts_.dynamic_steps > 0) check_speed(row, steps, worker);
+    else check_time(row, steps, took);
+  }
+
+ private:
+  struct OfWorker {
+    double begun = 0, last = 0, before = 0;  // seconds of a local step in the last two clocks
+    std::int64_t ended = 0;
+    bool is_fastest = false;
+  };
+
+  void check_time(const Row& row, double steps, double took) {
+    constexpr double most = 1e6;  // steps of a clock
+    const double time = *facts_.local_time, slack = 1e-6 * time + rounding(row.at);
+    if (steps > 1 && took > time + slack)
       violated(row, "{} takes {:.9g} s for {} local steps; a clock has {:.9g} s", name(row.node), took, steps,
                time);
     else if (steps < most && took > 0 && took / steps * (steps + 1) < time - slack)
       violated(row, "{} takes {} local steps in {:.9g} s; one more would fit in {:.9g} s", name(row.node),
                steps, took, time);
   }
+  void check_speed(const Row& row, double steps, const OfWorker& worker) {
+    const auto most = static_cast<double>(facts_.dynamic_steps);
+    if (steps > most || (worker.is_fastest && steps < most))
+      violated(row, "{}{} takes {} local steps; the fastest worker takes {}", name(row.node),
+               worker.is_fastest ? ", the fastest," : "", steps, most);
+  }
+  // Clearly, in the last clocks of all workers.
+  bool is_fastest(std::uint32_t node) const {
+    constexpr double clearly = 1.01;
+    const OfWorker& own = workers_.at(node);
+    return own.ended > 0 && workers_.size() == facts_.workers &&
+           std::ranges::all_of(workers_, [&](const auto& other) {
+             const OfWorker& one = other.second;
+             return other.first == node || (one.ended > 1 && own.last * clearly < std::min(one.last, one.before));
+           });
+  }
 
- private:
-  std::map<std::uint32_t, double> begun_;
-  std::map<std::uint32_t, std::int64_t> ended_;
+  std::map<std::uint32_t, OfWorker> workers_;
 };
 
 }  // namespace
 
 void add_staleness_checks(const Evidence& evidence, Checks& checks) {
-  add_checks<Staleness, Closings, Copies, LocalTime>(evidence, checks);
+  add_checks<Staleness, Closings, Copies, LocalSteps>(evidence, checks);
 }
 
 // Checks cuts and moves of shards, and the loads of servers in the summary, only from the events.

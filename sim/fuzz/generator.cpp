@@ -370,10 +370,44 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   return draft;
 }
 
+// Fragments need messages that arrive.
+void draw_fragments(Draft& draft, std::int64_t local_steps, Dice& dice) {
+  std::erase_if(draft.tables, [](const Table& table) {
+    return table.name == "recovery" || table.name == "fault" || table.name == "replication" ||
+           table.name == "snapshot" || table.name == "group";
+  });
+  const std::int64_t fragments = dice.between(2, 3);
+  draft["training.inner"].rows.push_back({"steps", std::to_string(fragments * local_steps)});
+  draft["training.outer"].rows = {{"optimizer", dice.text_of({"sgd", "nesterov"})},
+                                  {"fragments", std::to_string(fragments)},
+                                  {"delay", dice.number(0, local_steps - 1)},
+                                  {"mix", std::string(dice.one_of({"0.0", "0.5", "1.0"}))}};
+}
+
+// Loops with optimizers of their own on workers and servers, instead of most fields of [training].
+void draw_loops(Draft& draft, Dice dice) {
+  const std::string* const kind = draft.find("model", "kind");
+  if (!dice.chance(0.12)) return;
+  const bool learns = kind == nullptr || *kind != "\"phantom\"", dense = kind == nullptr || *kind != "\"logistic\"";
+  std::erase_if(draft["training"].rows, [](const Row& row) { return !row.needed; });
+  const std::int64_t steps = dice.between(1, 4);
+  Table& inner = draft["training.inner"];
+  if (learns && dense) draw_optimizer(inner, true, dice);
+  if (dice.chance(0.3)) inner.rows.push_back({"state", "\"fresh\""});
+  if (learns && dense && dice.chance(0.4)) return draw_fragments(draft, steps, dice);
+  inner.rows.push_back({"steps", std::to_string(steps)});
+  if (dice.chance(0.3)) inner.rows.push_back({"dynamic", "true"});
+  if (dice.chance(0.3)) return;
+  Table& outer = draft["training.outer"];
+  if (learns) draw_optimizer(outer, true, dice);
+  if (learns) outer.rows.push_back({"learning_rate", "0.7"});
+}
+
 }  // namespace
 
 Draft draw(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Draft draft = draw_training_job(seed, run, attempt);
+  draw_loops(draft, Dice(Stream(seed, "fuzz-loops", run, attempt)));
   const std::string* const kind = draft.find("model", "kind");
   draw_memory(draft, kind == nullptr || *kind != "\"logistic\"",
               Dice(Stream(seed, "fuzz-memory", run, attempt)));

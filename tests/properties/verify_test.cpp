@@ -289,7 +289,11 @@ TEST_CASE("verify finds forged records by the checks that they break", "[verify]
        {bsp, "training.work=\"dynamic\""},
        "UPDATE sent SET samples = samples + 60 WHERE number = "
        "(SELECT max(number) FROM sent WHERE kind = 'assign' AND samples_before = 0)"},
-      {"local-time",
+      {"local-steps",
+       {bsp, "training.inner={steps=4, dynamic=true}", "compute.distribution=\"constant\""},
+       "UPDATE computation SET samples = samples * 2 WHERE number = "
+       "(SELECT max(number) FROM computation WHERE phase = 'ended')"},
+      {"local-steps",
        {bsp, "training.local_time=\"25ms\"", "compute.distribution=\"constant\""},
        "UPDATE computation SET samples = samples + 1 WHERE number = "
        "(SELECT max(number) FROM computation WHERE phase = 'ended')"},

@@ -9,6 +9,7 @@
 #include "sim/nodes/worker/gradient_probe.hpp"
 #include "sim/nodes/worker/gradient_task.hpp"
 #include "sim/nodes/worker/stealing_step.hpp"
+#include "sim/protocol/probe.hpp"
 #include "sim/scenario/spec/activations.hpp"
 #include "sim/scenario/spec/devices.hpp"
 #include "sim/scenario/spec/nodes.hpp"
@@ -262,7 +263,8 @@ bool FragmentStep::compute() {
   step_.processor.copy(copies);
   train(std::move(before), of_step * static_cast<double>(all - rest));
   push_fragment();
-  if (rest > 0) train(std::move(after), of_step * static_cast<double>(rest));
+  if (PSIM_PROBE(rest > 0, "a fragment travels while its worker computes"))
+    train(std::move(after), of_step * static_cast<double>(rest));
   step_.record(ComputePhase::ended, step_.source.in_hand());
   step_.source.computed(step_.processor.seconds());
   return true;

@@ -215,7 +215,7 @@ std::int64_t steps_that_fit(double time, double step) {
 }
 
 std::int64_t dynamic_steps(const Scenario& s, double fastest, double own) {
-  return own > 0 ? steps_that_fit(static_cast<double>(s.training.local_steps) * fastest, own)
+  return own > 0 ? steps_that_fit(static_cast<double>(s.training.local_steps) * std::min(fastest, own), own)
                  : s.training.local_steps;
 }
 
