@@ -466,6 +466,9 @@ std::string explain_known(const std::string& name) {
     const std::string text = explain_alias(topic, name, own);
     return text.empty() ? explain_topic(topic, {}) : text;
   }
+  for (const Topic& method : methods()) {
+    if (answers_to(method, name)) return explain_topic(method, {});
+  }
   if (!own.empty()) return with_needs(fmt::format("{}", fmt::join(own, "\n")), name);
   for (const fs::path& file : scenarios()) {
     if (file.stem() == name) return explain_scenario(file);
@@ -479,6 +482,7 @@ std::vector<std::string> known_names() {
   for (const FilterRow& row : all_rows<FilterRow>()) names.emplace_back(row.name);
   for (const PresetTable& row : all_rows<PresetTable>()) names.emplace_back(row.name);
   for (const Topic& topic : topics()) names.emplace_back(topic.name);
+  for (const Topic& method : methods()) names.emplace_back(method.name);
   for (const fs::path& file : scenarios()) names.push_back(file.stem().string());
   std::ranges::move(field_names(), std::back_inserter(names));
   std::ranges::move(printed_words(), std::back_inserter(names));
@@ -530,6 +534,8 @@ std::string list() {
   for (const FilterRow& row : all_rows<FilterRow>()) add("  {:<18} {}\n", row.name, row.doc);
   add("\nPresets, for `preset = \"NAME\"` at the top of a scenario (psim explain NAME):\n");
   for (const PresetTable& table : all_rows<PresetTable>()) add("  {:<24} {}\n", table.name, table.doc);
+  add("\nMethods of papers, each as lines of a scenario (psim explain NAME):\n");
+  for (const Topic& method : methods()) add("  {:<18} {}\n", method.name, method.title);
   add("\nTopics and errors (psim explain NAME):\n");
   for (const Topic& topic : topics()) add("  {:<18} {}\n", topic.name, topic.title);
   add("  {:<18} {}\n", "compatibility", "which features exclude each other, and why");

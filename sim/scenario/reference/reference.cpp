@@ -540,10 +540,16 @@ constexpr std::string_view page =
 #include "sim/scenario/reference/topics.txt.inc"
     ;
 
+constexpr std::string_view page_of_methods =
+#include "sim/scenario/reference/methods.txt.inc"
+    ;
+
 constexpr auto all_topics = text_rows<Topic, 4, row_count(page)>(page);
+constexpr auto all_methods = text_rows<Topic, 4, row_count(page_of_methods)>(page_of_methods);
 
 }  // namespace
 
 std::span<const Topic> topics() { return all_topics; }
+std::span<const Topic> methods() { return all_methods; }
 
 }  // namespace psim

@@ -55,5 +55,8 @@ struct Topic {
 };
 
 std::span<const Topic> topics();
+// Training methods by the names of their papers (methods.txt). Indented lines of the text are a part of a
+// scenario.
+std::span<const Topic> methods();
 
 }  // namespace psim

@@ -38,9 +38,10 @@ TEST_CASE("no filter: the same array, and its bytes", "[filter]") {
     CHECK(sent.flops == 0);
   }
   const SharedKeys keys = keys_of({2, 5, 6});
-  CHECK(FilterChain::plain(values, keys, Precision::float32, 8).bytes == 36);
-  CHECK(FilterChain::plain(values, keys, Precision::float32, 0).bytes == 24);  // a position each
-  CHECK(FilterChain::plain(phantom(1000), nullptr, Precision::float64, 8).bytes == 16000);
+  CHECK(FilterChain::plain(values, keys, Precision::float32, {8}).bytes == 36);
+  CHECK(FilterChain::plain(values, keys, Precision::float32, {}).bytes == 24);  // a position each
+  CHECK(FilterChain::plain(values, keys, Precision::float32, {.are_in_ranges = true}).bytes == 12);
+  CHECK(FilterChain::plain(phantom(1000), nullptr, Precision::float64, {8}).bytes == 16000);
 }
 
 // Wire sizes as published: top-k 8k, Strom 4 bytes each, 1-bit n/8 + 8, MXNet 2bit ceil(n/16) words.

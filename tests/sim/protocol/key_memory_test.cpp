@@ -23,7 +23,7 @@ TEST_CASE("both ends remember the last lists of keys, as many as there are block
 TEST_CASE("a message without its keys knows what it would be with them", "[filter]") {
   FilterChain chain({.filters = {{.kind = "key-caching"}, {.kind = "snappy"}},
                      .count = 50,
-                     .key_bytes = 8,
+                     .key_bytes = {8},
                      .push = true,
                      .repeats = true});
   const auto send = [&] { return chain.encode(slice_of(normal_numbers(50, 7)), {}); };
