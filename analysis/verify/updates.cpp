@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -68,13 +69,73 @@ class Staleness final : public Check {
   Counts applied_, dropped_;
 };
 
+std::int64_t members_of(const Row& row, const History& history) {
+  return std::ranges::count_if(history.find(row.shard, row.node)->workers, &Count::member);
+}
+
+// The smallest number of workers that took part while an update was open: with a grace, workers may return
+// after the update's condition has become true.
+class FewestMembers {
+ public:
+  explicit FewestMembers(const History& history) : history_(history) {}
+
+  void on(const Row& row) {
+    if (!row.is<Recount>()) return;
+    std::int64_t& fewest =
+        fewest_.try_emplace({row.shard, row.node}, members_of(row, history_)).first->second;
+    fewest = std::min(fewest, members_of(row, history_));
+  }
+  // For the update that this row makes.
+  std::int64_t take(const Row& row) {
+    const auto known = fewest_.extract({row.shard, row.node});
+    const std::int64_t members = members_of(row, history_);
+    return known ? std::min(known.mapped(), members) : members;
+  }
+
+ private:
+  const History& history_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> fewest_;  // by shard and server
+};
+
+// The adaptive deadline of one shard, derived from the arrivals of the last updates.
+class AdaptiveDue {
+ public:
+  // Dates of arrival, and the date from which they count.
+  void add(std::vector<double> arrivals, double since, std::size_t most) {
+    std::ranges::sort(arrivals);
+    arrivals.resize(std::min(arrivals.size(), most));
+    for (double& arrival : arrivals) arrival = std::max(0.0, arrival - since);
+    updates_.push_back(std::move(arrivals));
+    if (updates_.size() > last_updates) updates_.pop_front();
+  }
+  // Seconds after an update; infinite: no deadline yet.
+  double seconds(double deviations) const {
+    if (updates_.size() < free_updates) return HUGE_VAL;
+    std::vector<double> all;
+    for (const std::vector<double>& arrivals : updates_)
+      all.insert(all.end(), arrivals.begin(), arrivals.end());
+    const double middle = middle_of(all);
+    for (double& arrival : all) arrival = std::abs(arrival - middle);
+    return middle + deviations * middle_of(all);
+  }
+
+ private:
+  static constexpr std::size_t last_updates = 10, free_updates = 3;
+  static double middle_of(std::vector<double>& values) {
+    std::ranges::sort(values);
+    return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+  }
+  std::deque<std::vector<double>> updates_;
+};
+
 class Closings final : public Check {
  public:
-  explicit Closings(const Evidence& evidence) : Check(evidence, "closings") {
+  explicit Closings(const Evidence& evidence) : Check(evidence, "closings"), fewest_(history_) {
     if (!facts_.rule.closes_by_date()) does_not_apply();
   }
 
   void on(const Row& row) override {
+    fewest_.on(row);
     if (row.is<Promotion>()) begins(row);
     // After a warm-up a worker pushes before it pulls, or never pulls.
     const bool asks =
@@ -90,16 +151,17 @@ class Closings final : public Check {
       // A push after a warm-up may arrive before its server may begin.
       const double here = std::max(
           {arrivals_[{row.shard, row.node, row.peer}][row.push], update.promoted, started_[row.node]});
-      update.first = update.pushes++ == 0 ? here : std::min(update.first, here);
+      update.arrivals.push_back(here);
+      update.workers.insert(row.peer);
     }
     if (row.is<ModelUpdate>() && facts_.is_server(row.node)) closes(row);
   }
 
  private:
   struct Open {
-    // Dates: the last update (or the first request), and the first push.
-    double since = 0, first = 0, promoted = 0;
-    std::int64_t pushes = 0;
+    double since = 0, promoted = 0;     // dates; since: of the last update, or of the first request
+    std::vector<double> arrivals = {};  // of its pushes
+    std::set<std::uint32_t> workers = {};
   };
 
   void begins(const Row& row) { open_[{row.shard, row.node}] = {.since = row.at, .promoted = row.at}; }
@@ -120,34 +182,49 @@ class Closings final : public Check {
 
   void closes(const Row& row) {
     Open& update = open_[{row.shard, row.node}];
-    if (!facts_.follows(row.shard) && update.pushes > 0) {
+    AdaptiveDue& adaptive = adaptive_[{row.shard, row.node}];
+    std::ranges::sort(update.arrivals);
+    const std::int64_t pushes = std::ssize(update.arrivals),
+                       needed = std::min(facts_.rule.group, fewest_.take(row));
+    const ResolvedRule& rule = facts_.rule;
+    const bool is_busy = facts_.servers_work || history_.watched();
+    if (!facts_.follows(row.shard) && pushes > 0 && !(is_busy && rule.deadline_mad)) {
       examined();
-      const double due = due_of(update);
-      const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
-      const auto members = std::ranges::count_if(counts, &Count::member);
-      const bool lacks = update.pushes < std::min<std::int64_t>(facts_.rule.group, members);
+      const double due = due_of(update, adaptive, needed);
+      const bool all_count = rule.grace && !history_.watched();
+      const bool lacks = all_count ? std::ssize(update.workers) < members_of(row, history_) : pushes < needed;
       if (lacks && fresh_ && row.at < due - rounding(due))
         violated(row, "{} makes version {} of shard {} of {} pushes at {:.9g} s, before {:.9g} s",
-                 name(row.node), row.version, row.shard, update.pushes, row.at, due);
-      const bool is_busy = facts_.servers_work || history_.watched();
-      if (!is_busy && row.at > due + rounding(due))
+                 name(row.node), row.version, row.shard, pushes, row.at, due);
+      if (!is_busy && knows_quorum_ && row.at > due + rounding(due))
         violated(row, "{} makes version {} of shard {} at {:.9g} s, after {:.9g} s", name(row.node),
                  row.version, row.shard, row.at, due);
     }
+    if (rule.deadline_mad) adaptive.add(std::move(update.arrivals), update.since, facts_.workers);
     update = {.since = row.at, .promoted = update.promoted};
   }
 
-  double due_of(const Open& update) const {
+  // The arrivals of the update rise.
+  double due_of(const Open& update, const AdaptiveDue& adaptive, std::int64_t needed) const {
     double due = HUGE_VAL;
     const ResolvedRule& rule = facts_.rule;
-    if (rule.window) due = update.first + *rule.window;
-    if (rule.deadline) due = std::min(due, std::max(update.first, update.since + *rule.deadline));
+    const double first = update.arrivals.front();
+    if (rule.window) due = first + *rule.window;
+    if (rule.deadline) due = std::min(due, std::max(first, update.since + *rule.deadline));
+    if (rule.deadline_mad)
+      due = std::min(due, std::max(first, update.since + adaptive.seconds(*rule.deadline_mad)));
+    if (rule.grace && needed <= std::ssize(update.arrivals))
+      due = std::min(due, update.arrivals[static_cast<std::size_t>(needed) - 1] + *rule.grace);
     return due;
   }
 
   const bool fresh_ = facts_.rule.drops_stale && !facts_.rule.own_logic;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;  // by shard and server
-  std::map<std::uint32_t, double> started_;                       // by server: its first start
+  // Other expressions may become true at any number of pushes.
+  const bool knows_quorum_ = !facts_.rule.grace || !facts_.rule.own_logic || !facts_.rule.varies;
+  FewestMembers fewest_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Open> open_;             // by shard and server
+  std::map<std::pair<std::uint32_t, std::uint32_t>, AdaptiveDue> adaptive_;  // the same
+  std::map<std::uint32_t, double> started_;                                  // by server: its first start
   // By shard, server and worker: the date from which each push counts.
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::map<std::int64_t, double>> arrivals_;
 };
@@ -436,13 +513,17 @@ class OwnRule {
   }
 
   // The first shard's members and clocks may be from another date than those of a shard that follows it. A
-  // window or a deadline makes smaller updates.
-  bool says(std::uint32_t shard) const { return !facts_.follows(shard) && !facts_.rule.closes_by_date(); }
+  // window or a deadline makes smaller updates. With a grace the members may change before the update.
+  bool says(std::uint32_t shard, const History& history) const {
+    const bool had_others = facts_.rule.grace && history.watched();
+    return !facts_.follows(shard) && !facts_.rule.closes_early() && !had_others;
+  }
   void on_pull(const Row& row) {
     std::int64_t& clock = clocks_[{row.shard, row.peer}];
     clock = std::max(clock, row.clock);
   }
-  // `pushes`: nodes of workers; `version`: of the weights.
+  // `pushes`: nodes of workers; `version`: of the weights. With a grace it is enough that the first pushes
+  // made the expression true.
   bool holds(const std::vector<std::uint32_t>& pushes, const std::vector<Count>& counts,
              std::int64_t version) const {
     const auto members = std::ranges::count_if(counts, &Count::member);
@@ -451,10 +532,13 @@ class OwnRule {
                        most = formula_.uses("min_clock") ? std::ranges::max(counts, {}, clock).clock() : 0,
                        before = least - std::ssize(pushes);
     const auto number = [](auto value) { return static_cast<double>(value); };
+    const std::int64_t all = std::ssize(pushes);
     for (std::int64_t slowest = std::max<std::int64_t>(0, before); slowest <= most; ++slowest) {
-      if (formula_.holds({number(std::ssize(pushes)), number(members), number(version), number(slowest),
-                          number(facts_.workers), number(facts_.k), number(facts_.rule.bound.staleness)}))
-        return true;
+      for (std::int64_t first = facts_.rule.grace ? 1 : all; first <= all; ++first) {
+        if (formula_.holds({number(first), number(members), number(version), number(slowest),
+                            number(facts_.workers), number(facts_.k), number(facts_.rule.bound.staleness)}))
+          return true;
+      }
     }
     return false;
   }
@@ -506,12 +590,15 @@ class Versions final : public Check {
 // Under k-sync the first shard decides for all: the others take the pushes that were fresh there.
 class Updates final : public Check {
  public:
-  explicit Updates(const Evidence& evidence) : Check(evidence, "updates") {
+  explicit Updates(const Evidence& evidence) : Check(evidence, "updates"), fewest_(history_) {
     if (!facts_.update_rule.empty()) own_.emplace(facts_);
   }
 
   void on(const Row& row) override {
     if (own_ && row.is<Received>(MessageKind::pull)) own_->on_pull(row);
+    fewest_.on(row);
+    if (row.is<Received>(MessageKind::pull) && facts_.steps > 0 && row.clock >= facts_.steps)
+      some_finished_ = true;
     if (row.is(Outcome::applied)) {
       pushes_[{row.shard, row.node}].push_back(row.peer);
       if (fresh_ && !facts_.follows(row.shard) && row.staleness != 0)
@@ -522,7 +609,8 @@ class Updates final : public Check {
     examined();
     std::vector<std::uint32_t> pushes = std::exchange(pushes_[{row.shard, row.node}], {});
     const std::vector<Count>& counts = history_.find(row.shard, row.node)->workers;
-    const auto members = std::ranges::count_if(counts, &Count::member);
+    const std::int64_t at_least = fewest_.take(row),
+                       members = rule_.grace ? at_least : members_of(row, history_);
     const std::int64_t whole =
         members < std::ssize(counts) ? std::min<std::int64_t>(facts_.rule.group, members) : facts_.rule.group;
     const std::int64_t size = std::ssize(pushes);
@@ -531,9 +619,12 @@ class Updates final : public Check {
     const std::int64_t gone = std::ssize(counts) - members;
     const std::int64_t needed = follows ? std::max<std::int64_t>(1, whole - gone) : whole;
     // The check `closings` examines updates that are made when their time is over.
-    const bool is_counted = fresh_ && !facts_.rule.closes_by_date();
+    // Where late pushes count, the last groups shrink as workers finish.
+    const bool is_whole =
+        rule_.grace && !rule_.own_logic && !follows && !some_finished_ && !history_.watched();
+    const bool is_counted = (fresh_ || is_whole) && !rule_.closes_early();
     const std::int64_t least = is_counted ? needed : changes_without_ ? 0 : 1;
-    const std::int64_t most = single_ && !follows ? 1 : fresh_ ? facts_.rule.group : size;
+    const std::int64_t most = single_ && !follows ? 1 : fresh_ && !rule_.grace ? facts_.rule.group : size;
     if (size < least || size > most)
       violated(row, "version {} of shard {} at {} is made of {} pushes, not {}", row.version, row.shard,
                name(row.node), size, least);
@@ -541,7 +632,7 @@ class Updates final : public Check {
     if (once_each_ && std::ranges::adjacent_find(pushes) != pushes.end())
       violated(row, "version {} of shard {} at {} has two pushes of one worker", row.version, row.shard,
                name(row.node));
-    if (own_ && own_->says(row.shard) && !own_->holds(pushes, counts, row.version - 1) &&
+    if (own_ && own_->says(row.shard, history_) && !own_->holds(pushes, counts, row.version - 1) &&
         !own_->is_last(row.shard, pushes, counts))
       violated(row, "version {} of shard {} at {} is made of {} pushes, for which `{}` is false", row.version,
                row.shard, name(row.node), size, own_->text());
@@ -549,6 +640,8 @@ class Updates final : public Check {
 
  private:
   std::optional<OwnRule> own_;  // for a consistency model of the scenario
+  FewestMembers fewest_;
+  bool some_finished_ = false;  // a worker has asked for a clock after its last one
   const ResolvedRule& rule_ = facts_.rule;
   const bool fresh_ = rule_.drops_stale && !rule_.own_logic;
   const bool single_ = rule_.is_in_turn && !rule_.own_logic;

@@ -337,6 +337,7 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);
   draw_ages(draft, Dice(Stream(seed, "fuzz-ages", run, attempt)));
+  draw_grace(draft, Dice(Stream(seed, "fuzz-grace", run, attempt)));
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   else draw_key_filter(draft, dice);
   draw_cluster(draft, victims, dice);
@@ -740,6 +741,18 @@ void draw_ages(Draft& draft, Dice dice) {
   if (dice.chance(0.5)) consistency.rows.push_back({"age", "\"gradient\""});
   if (!is_custom && has("too_stale", "\"drop\"") && dice.chance(0.5))
     consistency.rows.push_back({"late", "\"cancel\""});
+}
+
+void draw_grace(Draft& draft, Dice dice) {
+  Table& consistency = draft["consistency"];
+  const std::string& model = consistency.rows[0].value;
+  const auto& row = *ConsistencyModel(std::string_view(model).substr(1, model.size() - 2));
+  if (row.has_k() && dice.chance(0.25)) consistency.rows.push_back({"grace", dice.time(0, 2 * step_us)});
+  if (row.has_closing() && dice.chance(0.1))
+    consistency.rows.push_back({"deadline_mad", std::string(dice.one_of({"0.5", "3.0"}))});
+  if (!row.is_custom() || dice.chance(0.7)) return;
+  std::erase_if(consistency.rows, [](const Row& one) { return one.key == "weight"; });
+  consistency.rows.push_back({"weight", dice.text_of({"samples / seconds", "samples^2 / batches"})});
 }
 
 }  // namespace psim::fuzz

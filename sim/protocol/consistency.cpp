@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "sim/protocol/adaptive_deadline.hpp"
+
 namespace psim {
 namespace {
 
@@ -201,7 +203,8 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   rule.varies = shape.varies || row.group == Group::own;
   rule.counts = !row.policy;
   rule.asks_all = row.group == Group::own;
-  rule.is_in_turn = shape.is_in_turn;
+  if (row.has_k() && spec.grace && spec.grace->value > 0) rule.grace = spec.grace->value;
+  rule.is_in_turn = shape.is_in_turn && !rule.grace;
   rule.drops_stale = shape.drops_stale;
   if (row.group == Group::told) {
     rule.group = std::numeric_limits<std::int64_t>::max();
@@ -209,6 +212,10 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   }
   if (row.has_closing() && spec.window) rule.window = spec.window->value;
   if (row.has_closing() && spec.deadline) rule.deadline = spec.deadline->value;
+  if (row.has_closing() && spec.deadline_mad) {
+    rule.deadline_mad = spec.deadline_mad;
+    rule.policy = with_adaptive_deadline(std::move(rule.policy), *spec.deadline_mad, workers);
+  }
   // A model that waits for all workers has no late pushes.
   const bool some_are_late =
       rule.group < workers || shape.gate == Gate::none || rule.closes_by_date() || rule.varies;
@@ -226,7 +233,7 @@ ConsistencyRule make_rule(const ConsistencySpec& spec, std::int64_t workers) {
   rule.cancel = rule.oldest && some_are_late && late == Late::cancel;
   rule.one_age = row.has_age() && !rule.drops_stale && spec.age == AgeOf::gradient;
   if (rule.one_age) rule.counts = false;  // the first shard also sends what each push weighs
-  rule.first_shard_decides = rule.one_age || (!shape.is_in_turn && some_are_late && shape.gate != Gate::none);
+  rule.first_shard_decides = rule.one_age || (!rule.is_in_turn && some_are_late && shape.gate != Gate::none);
   rule.shards_advance_independently = rule.drops_stale && shape.gate == Gate::none;
   rule.dynamic = row.dynamic;
   rule.aggregation = spec.aggregation;

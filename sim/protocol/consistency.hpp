@@ -20,6 +20,8 @@
 // - A window or a deadline closes an update with the pushes that have arrived, at least one. So bsp with a
 //   window or a deadline is k-sync with k = all workers: some pushes may come too late. late = "next" keeps
 //   late pushes for the next update; their workers then wait for that update, as under k-async.
+// - A grace keeps an update open after its condition has become true, until all workers have pushed. Once
+//   true, the condition counts as true until the update, even if more workers take part or more pushes come.
 // - StalenessRule (staleness_weight.hpp) says what a stale push weighs, and whether a push is too stale.
 // - steps counts the clocks of each worker. Where only fresh pushes count, a clock is a version.
 #pragma once
@@ -154,6 +156,9 @@ struct ConsistencySpec {
   std::optional<Late> late;         // none: drop if pushes are late by their age, else cancel
   std::optional<Seconds> window;    // from an update's first push until the update closes
   std::optional<Seconds> deadline;  // from the last update until the next one closes
+  std::optional<double>
+      deadline_mad;              // the same, in deviations after the median arrival (adaptive_deadline.hpp)
+  std::optional<Seconds> grace;  // from the condition of an update until it closes
   std::optional<std::int64_t> max_staleness;
   TooStale too_stale = TooStale::drop;
   AgeOf age = AgeOf::shard;
@@ -163,7 +168,7 @@ struct ConsistencySpec {
   CustomTexts custom;
   std::vector<std::string> promises;  // expressions that must hold in every run
 
-  bool closes_by_date() const { return window || deadline; }
+  bool closes_early() const { return window || deadline || deadline_mad; }
   CustomNumbers numbers(std::int64_t workers) const {
     return {
         .workers = workers, .k = backup ? workers - *backup : k.value_or(workers), .staleness = staleness};

@@ -35,14 +35,33 @@ Decision PlainModel::on_push(const ShardView& view, Memory memory) const {
   return updates ? on_timer(view, memory) : Decision::hold();
 }
 
+namespace {
+
+// Each weight over their mean. The weight of a push by its samples, which the shard applies, is taken out.
+void make_whole(std::vector<Decision::Share>& shares, const std::vector<Push>& pending) {
+  double weights = 0, samples = 0;
+  for (const Decision::Share& share : shares) {
+    weights += share.weight;
+    samples += static_cast<double>(pending[share.push].samples);
+  }
+  if (weights == 0) return;
+  for (Decision::Share& share : shares) {
+    const auto own = static_cast<double>(pending[share.push].samples);
+    share.weight = share.weight * samples / (weights * own);
+  }
+}
+
+}  // namespace
+
 // A push may have aged while it waited. Where only fresh pushes count, pushes of a shard that was set back
 // count as fresh.
 Decision PlainModel::on_timer(const ShardView& view, Memory) const {
   std::vector<Decision::Share> shares;
   for (std::size_t i = 0; i < view.pending.size(); ++i) {
     const std::int64_t age = shape().drops_stale ? 0 : view.age_of(view.pending[i]);
-    shares.push_back({.push = i, .weight = is_too_late(age) ? 0 : weight(age)});
+    shares.push_back({.push = i, .weight = is_too_late(age) ? 0 : weight_of(view.pending[i], age)});
   }
+  if (is_whole_weight()) make_whole(shares, view.pending);
   return Decision::apply(std::move(shares));
 }
 

@@ -60,6 +60,7 @@ struct ShardView {
   double now = 0;                    // seconds
   // The date, in seconds, when the first of `pending` came, or the date of the last update if that is later.
   double waits_since = 0;
+  double updated_at = 0;                 // the date of the last update, or at first of the first request
   NodeId first_worker = 0;               // the node of worker 0
   std::optional<std::size_t> came = {};  // which of `pending` has just come
   Counted counted = Counted::all;        // which of `pending` count for one update
@@ -177,6 +178,10 @@ class PlainModel : public ConsistencyPolicy {
   virtual bool makes_update(const Update& at) const = 0;
   // Of a push that is `age` updates old.
   virtual double weight(std::int64_t /*age*/) const { return 1; }
+  // The same, if the push itself matters. With `is_whole_weight` the update is the mean of its pushes with
+  // these weights, and the number of samples changes them no further.
+  virtual double weight_of(const Push&, std::int64_t age) const { return weight(age); }
+  virtual bool is_whole_weight() const { return false; }
   virtual bool is_too_late(std::int64_t /*age*/) const { return false; }
   // Whether an update of more than the smallest number of pushes may be made.
   virtual bool varies() const { return true; }

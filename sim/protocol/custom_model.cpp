@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -14,7 +16,12 @@ namespace {
 const std::vector<std::string> start_names{"clock",   "min_clock", "version", "computed_on", "pushed",
                                            "applied", "workers",   "k",       "staleness"},
     update_names{"pushes", "members", "version", "min_clock", "workers", "k", "staleness"},
-    age_names{"age", "workers", "k", "staleness"};
+    age_names{"age", "workers", "k", "staleness"}, work_names{"samples", "batches", "seconds"},
+    weight_names = [] {
+      std::vector<std::string> names = age_names;
+      names.insert(names.end(), work_names.begin(), work_names.end());
+      return names;
+    }();
 
 Formula parsed(std::string_view field, const std::string& text, const std::vector<std::string>& names) {
   try {
@@ -27,6 +34,10 @@ Formula parsed(std::string_view field, const std::string& text, const std::vecto
 [[noreturn]] void refuse(std::string_view field, const Formula& formula, std::string message,
                          std::string help) {
   throw CustomMistake{std::string(field), {0, formula.text().size(), std::move(message), std::move(help)}};
+}
+
+bool uses_work(const Formula& weight) {
+  return std::ranges::any_of(work_names, [&](const std::string& name) { return weight.uses(name); });
 }
 
 double number(std::int64_t value) { return static_cast<double>(value); }
@@ -49,6 +60,18 @@ std::string is_false(const Formula& formula, const auto& values) {
 
 std::array<double, 4> values(std::int64_t age, const CustomNumbers& numbers) {
   return {number(age), number(numbers.workers), number(numbers.k), number(numbers.staleness)};
+}
+
+std::array<double, 7> values(const Push& push, std::int64_t age, const CustomNumbers& numbers) {
+  constexpr double nanosecond = 1e-9;
+  const auto [own, workers, k, staleness] = values(age, numbers);
+  return {own,
+          workers,
+          k,
+          staleness,
+          number(push.samples * push.batches),
+          number(push.batches),
+          std::max(push.seconds, nanosecond)};
 }
 
 // The names that an expression uses decide what its worker waits for.
@@ -75,7 +98,7 @@ std::vector<CustomMistake> CustomModel::mistakes(const CustomTexts& texts, const
   };
   collect([&] { parsed("start", texts.start, start_names); });
   collect([&] { parsed("update", texts.update, update_names); });
-  collect([&] { parsed("weight", texts.weight, age_names); });
+  collect([&] { parsed("weight", texts.weight, weight_names); });
   collect([&] { parsed("too_late", texts.too_late, age_names); });
   if (all.empty()) collect([&] { CustomModel(texts, numbers); });
   return all;
@@ -86,7 +109,8 @@ CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
       numbers_(numbers),
       start_(parsed("start", texts.start, start_names)),
       update_(parsed("update", texts.update, update_names)),
-      weight_(parsed("weight", texts.weight, age_names)),
+      weight_(parsed("weight", texts.weight, weight_names)),
+      whole_(uses_work(weight_)),
       too_late_(parsed("too_late", texts.too_late, age_names)) {
   check_ages();
   check_group();
@@ -95,7 +119,7 @@ CustomModel::CustomModel(const CustomTexts& texts, const CustomNumbers& numbers)
 
 void CustomModel::check_ages() const {
   if (is_too_late(0)) refuse("too_late", too_late_, "every push is too late", "a fresh push has age = 0");
-  for (std::int64_t age = 0; age <= most_ages; ++age) {
+  for (std::int64_t age = 0; age <= most_ages && !whole_; ++age) {
     const double value = weight(age);
     if (!is_too_late(age) && !(value > 0 && value <= 1e9))
       refuse("weight", weight_, fmt::format("a push of age = {} weighs {}", age, value),
@@ -145,7 +169,23 @@ std::string CustomModel::why_no_update(const ShardView& view, Memory) const {
                      at.members, numbers_.workers);
 }
 
-double CustomModel::weight(std::int64_t age) const { return weight_.of(values(age, numbers_)); }
+double CustomModel::weight(std::int64_t age) const { return weight_.of(values({}, age, numbers_)); }
+
+double CustomModel::weight_of(const Push& push, std::int64_t age) const {
+  const auto with = values(push, age, numbers_);
+  const double weight = weight_.of(with);
+  if (!whole_ || (weight >= 0 && std::isfinite(weight))) return weight;
+  throw std::runtime_error(fmt::format("consistency.weight: `{}` is {}, but a weight is a number from 0: {}",
+                                       weight_.text(), weight, weight_.with(with)));
+}
+
+bool CustomModel::weighs_work(const CustomTexts& texts) {
+  try {
+    return uses_work(parsed("weight", texts.weight, weight_names));
+  } catch (const CustomMistake&) {
+    return false;
+  }
+}
 
 bool CustomModel::is_too_late(std::int64_t age) const { return too_late_.holds(values(age, numbers_)); }
 

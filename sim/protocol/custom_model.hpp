@@ -39,12 +39,17 @@ class CustomModel final : public PlainModel {
   // All mistakes of the expressions. They are checked together only after each one is valid.
   static std::vector<CustomMistake> mistakes(const CustomTexts& texts, const CustomNumbers& numbers);
 
+  // Whether the expression `weight` uses the work behind a push.
+  static bool weighs_work(const CustomTexts& texts);
+
   // Throws CustomMistake.
   CustomModel(const CustomTexts& texts, const CustomNumbers& numbers);
 
   bool starts(const StartView& worker) const override;
   bool makes_update(const Update& at) const override;
   double weight(std::int64_t age) const override;
+  double weight_of(const Push& push, std::int64_t age) const override;
+  bool is_whole_weight() const override { return whole_; }
   bool is_too_late(std::int64_t age) const override;
   bool varies() const override;
   // "`clock - min_clock <= 3` is false: clock = 5, min_clock = 1"
@@ -57,7 +62,9 @@ class CustomModel final : public PlainModel {
   void check_gate() const;
 
   CustomNumbers numbers_;
-  Formula start_, update_, weight_, too_late_;
+  Formula start_, update_, weight_;
+  bool whole_;  // the weight uses the work behind a push
+  Formula too_late_;
 };
 
 }  // namespace psim

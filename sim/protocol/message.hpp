@@ -333,6 +333,9 @@ struct Push {
   std::int64_t first_version = 0;      // version of the first shard on which it was computed
   std::int64_t oldest_resendable = 0;  // as in Pull
   std::int64_t samples = 1;            // of each batch
+  std::int64_t batches = 1;
+  double seconds = 0;  // that the worker computed
+  double came_at = 0;  // seconds; when it began to wait for its update
   Payload gradient = {};
   PushId id() const { return {worker, number}; }
 

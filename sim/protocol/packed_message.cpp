@@ -28,8 +28,9 @@ void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<
         list.bytes_listed, copy);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Push> {
-  auto& [worker, number, clock, version, first_version, oldest, samples, gradient] = m;
-  visit(worker, number, clock, version, first_version, oldest, samples);
+  auto& [worker, number, clock, version, first_version, oldest, samples, batches, seconds, came_at,
+         gradient] = m;
+  visit(worker, number, clock, version, first_version, oldest, samples, batches, seconds, came_at);
   each_number(gradient, visit);
 }
 void each_number(auto& m, auto visit) requires std::same_as<std::remove_cvref_t<decltype(m)>, Answer> {

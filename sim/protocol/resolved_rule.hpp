@@ -61,8 +61,14 @@ struct ResolvedRule {
   // Seconds after which an update closes with the pushes that have arrived: since its first push, and since
   // the last update.
   std::optional<double> window = {}, deadline = {};
+  // The same, from the median arrival of pushes in the last updates: this number of median absolute
+  // deviations later.
+  std::optional<double> deadline_mad = {};
+  // Seconds for which an update stays open after its condition has become true.
+  std::optional<double> grace = {};
 
-  bool closes_by_date() const { return window || deadline; }
+  bool closes_early() const { return window || deadline || deadline_mad; }  // perhaps with too few pushes
+  bool closes_by_date() const { return closes_early() || grace; }
   bool has_bound() const { return gate == Gate::staleness; }
   // A worker waits for an update, and every update for a push of every worker.
   bool waits_for_all() const {
@@ -86,6 +92,8 @@ struct ResolvedRule {
     visit("bound", &T::bound);
     visit("window_s", &T::window);
     visit("deadline_s", &T::deadline);
+    visit("deadline_mad", &T::deadline_mad);
+    visit("grace_s", &T::grace);
   }
 };
 

@@ -340,7 +340,7 @@ struct Release {
         "pushes no more before a new version, or it has finished; decision: the first shard decided on an "
         "update; confirmation: a replica confirmed; state: the shard's state arrived, and this server owns "
         "it now; view: the scheduler sent a view; date: no other server has answered about the shard until "
-        "this date, or an update's window or deadline is over",
+        "this date, or the time of an update is over",
         &Release::reason);
     column("message", "push, pull, decision, confirmation, state: the message's number in `sent`",
            &Release::message);

@@ -94,6 +94,8 @@ struct Mutant {
   Words sets;
 };
 
+constexpr const char* k_sync_with_grace = "consistency={model=\"k-sync\", k=2, grace=\"1ms\"}";
+
 const std::vector<Mutant>& mutants() {
   static const std::vector<Mutant> all{
       {"one-clock-further", "reads", {ssp}},
@@ -101,6 +103,8 @@ const std::vector<Mutant>& mutants() {
       {"copies-last-a-clock-longer", "copies", {"consistency={model=\"ssp\", staleness=3, cache=true}"}},
       {"limit-is-one-more", "staleness", {"consistency={model=\"asp\", max_staleness=2}"}},
       {"deadlines-pass-unnoticed", "closings", {"consistency={model=\"bsp\", window=\"1ms\"}"}},
+      {"a-grace-counts-from-the-first-push", "closings", {k_sync_with_grace}},
+      {"adaptive-deadlines-add-nothing", "closings", {"consistency={model=\"bsp\", deadline_mad=4.0}"}},
       {"old-version", "reads", {bsp}},
       {"writes-unseen", "read-my-writes", {asp, slow_net}},
       {"who-is-alone-hears-nothing", "groups",

@@ -52,6 +52,15 @@ std::int64_t ShardCauses::take(std::uint32_t number, const PushId& push) {
   return arrival.empty() ? -1 : arrival.mapped();
 }
 
+std::int64_t ShardCauses::arrival_of(std::uint32_t number, const PushId& push) const {
+  const auto found = shards_.find(number);
+  if (found == shards_.end()) return -1;
+  const OfShard& shard = found->second;
+  if (shard.newest.push == push) return shard.newest.event;
+  const auto arrival = shard.before.find(push);
+  return arrival == shard.before.end() ? -1 : arrival->second;
+}
+
 void ShardCauses::has_outcome(std::uint32_t shard, const PushId& push, std::int64_t event) {
   auto& outcomes = of(shard, push.worker).outcomes;
   add(outcomes, push.number, event);
@@ -79,6 +88,8 @@ std::int64_t ShardCauses::closing(const ShardServer& server, double now) const {
   const std::optional<double> date = server.closes_at(now);
   if (!date || *date > now) return -1;
   const ShardState& state = server.state();
+  if (const auto quorum = state.updates.closes_by_grace(state.view(now), state.memory))
+    return arrival_of(server.shard(), *quorum);
   return closing(server.shard(), state.updates.closes_by_window(state.view(now), state.memory));
 }
 

@@ -37,7 +37,7 @@ class ShardCauses {
   void makes(std::uint32_t shard, std::int64_t version, std::int64_t event);
   // The cause of an update that closes because its time is over: its first push, or the update before.
   std::int64_t closing(std::uint32_t shard, bool by_window) const;
-  // The same for a server's shard; -1: no update is due at `now`.
+  // The same for a server's shard, perhaps with the push that began its grace; -1: no update is due at `now`.
   std::int64_t closing(const ShardServer& server, double now) const;
   // The dependencies of an answer to its receiver's last pull. `server`: that of the shard; null: the shard
   // is not here.
@@ -63,6 +63,7 @@ class ShardCauses {
     std::deque<std::pair<std::int64_t, std::int64_t>> versions = {};  // the last ones, and their events
   };
   OfWorker& of(std::uint32_t shard, NodeId worker);
+  std::int64_t arrival_of(std::uint32_t shard, const PushId& push) const;  // -1: unknown
 
   std::size_t nodes_;
   std::map<std::uint32_t, OfShard> shards_;

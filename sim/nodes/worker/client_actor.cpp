@@ -127,14 +127,14 @@ ClientActor::ClientActor(JobContext& job, NodeId node, Requests* requests)
       encoder_(job, node) {}
 
 Timestamp ClientActor::push(const ShardIds& shards, std::int64_t clock,
-                            const std::shared_ptr<Values>& gradient, std::int64_t samples, KeyRange block,
+                            const std::shared_ptr<Values>& gradient, const Work& work, KeyRange block,
                             const Versions* computed_on) {
   const auto part_of = [&](std::uint32_t s) {
     return GradientPart{
         .payload = payload_of(encoder_.encode(s, gradient, keys().get(), block)),
         .values = caches_weights() ? JobPlan::part_of(key_space().shards[s], gradient) : Slice{}};
   };
-  return KvClient::push(shards, clock, samples, part_of, computed_on);
+  return KvClient::push(shards, clock, work, part_of, computed_on);
 }
 
 void ClientActor::begin_with(const std::shared_ptr<Values>& weights) {

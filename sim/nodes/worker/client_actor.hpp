@@ -59,7 +59,7 @@ class ClientActor final : private ClientOutbox, public KvClient {
   // Sends each shard its part of `gradient` (null for a phantom model). `gradient` covers the whole key
   // space, or, for a sparse model, a block of features.
   Timestamp push(const ShardIds& shards, std::int64_t clock, const std::shared_ptr<Values>& gradient,
-                 std::int64_t samples, KeyRange block = {}, const Versions* computed_on = nullptr);
+                 const Work& work, KeyRange block = {}, const Versions* computed_on = nullptr);
   // Starts with the first weights, which a worker knows; null for a phantom model.
   void begin_with(const std::shared_ptr<Values>& weights);
   // Handles a message that came before the worker waits for messages.

@@ -104,7 +104,7 @@ void ElasticStep::pull_to_centre() {
     spring = elastic_step(centre->get(), alpha, task_.local());
     round_to(job.plan.precision(), *spring);
   }
-  pushed_ = step_.kv.push(step_.kv.all_shards(), step_.clock, spring, training.batch_size);
+  pushed_ = step_.kv.push(step_.kv.all_shards(), step_.clock, spring, {.samples = training.batch_size});
 }
 
 // A step that computes and communicates at the same time, layer by layer. The forward pass of a layer begins
@@ -374,7 +374,10 @@ Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values
   const std::int64_t blocks = job.plan.scenario.training.feature_blocks;
   if (GradientProbe* probe = job.gradients; probe != nullptr && gradient)
     probe->on_gradient(node, clock, *gradient);
-  return kv.push(shards, clock, gradient, batch_size,
+  const KvClient::Work work{.samples = batch_size,
+                            .batches = source.in_hand() / std::max<std::int64_t>(1, batch_size),
+                            .seconds = processor.seconds()};
+  return kv.push(shards, clock, gradient, work,
                  blocks > 1 ? feature_block(parameters, blocks, clock) : KeyRange{});
 }
 

@@ -279,8 +279,9 @@ void TaskWorker::compute(const RunTask& order) {
 void TaskWorker::push(const RunTask& order) {
   const Result computed = std::move(results_.extract(order.source).mapped());
   ++pushed_;
-  const Timestamp sent = kv_.push(kv_.all_shards(), order.clock, computed.gradient,
-                                  job_.plan.scenario.training.batch_size, {}, &computed.versions);
+  const Timestamp sent =
+      kv_.push(kv_.all_shards(), order.clock, computed.gradient,
+               {.samples = job_.plan.scenario.training.batch_size}, {}, &computed.versions);
   pushes_.emplace(sent, *order.task);
 }
 

@@ -207,7 +207,7 @@ void KvClient::lend(const Message& message, const Restore& request) {
 
 // ---- Pushes
 
-Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, std::int64_t samples,
+Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, const Work& work,
                          const std::function<GradientPart(std::uint32_t)>& part_of,
                          const Versions* computed_on) {
   const Timestamp task = tasks_.begin();
@@ -216,14 +216,16 @@ Timestamp KvClient::push(const ShardIds& shards, std::int64_t clock, std::int64_
     if (shard.finished) continue;
     GradientPart part = part_of(s);
     if (cache_.is_on() && !weights_.empty())
-      weights_.of(s) = cache_.with_own_push(weights_.of(s), part.values, clock, samples);
+      weights_.of(s) = cache_.with_own_push(weights_.of(s), part.values, clock, work.samples);
     if (options_.acknowledges) tasks_.expect_push(task, s, shard.pushes);
     send(message_for(s, Push{.worker = options_.node,
                              .number = shard.pushes++,
                              .clock = clock,
                              .version = computed_on ? (*computed_on)[s] : shard.version,
                              .first_version = computed_on ? computed_on->front() : shards_.front().version,
-                             .samples = samples,
+                             .samples = work.samples,
+                             .batches = work.batches,
+                             .seconds = work.seconds,
                              .gradient = std::move(part.payload)}));
   }
   return task;

@@ -324,7 +324,13 @@ class KvClient {
   }
   // A pull for the shards that are not finished and have no pull on its way.
   void pull_unfinished(std::int64_t clock);
-  // Sends each shard its part of a gradient of `samples` samples. The task is done when all parts are sent,
+  // The work behind a gradient.
+  struct Work {
+    std::int64_t samples = 1;  // of each batch
+    std::int64_t batches = 1;
+    double seconds = 0;  // of computation
+  };
+  // Sends each shard its part of a gradient. The task is done when all parts are sent,
   // or, with acknowledgements, when the servers have acknowledged them. `computed_on`: the versions, by
   // shard, on which the gradient was computed, if newer versions have come since; null: the present versions.
   struct GradientPart {
@@ -332,7 +338,7 @@ class KvClient {
     Slice values;     // for the copies of a cache: before filters
   };
   using Versions = std::vector<std::int64_t>;
-  Timestamp push(const ShardIds& shards, std::int64_t clock, std::int64_t samples,
+  Timestamp push(const ShardIds& shards, std::int64_t clock, const Work& work,
                  const std::function<GradientPart(std::uint32_t)>& part_of,
                  const Versions* computed_on = nullptr);
 

@@ -51,10 +51,15 @@ void UpdateRule::add(const Push& push, double now) {
     are_behind_ = true;
   begin_first(now);
   if (pending_.empty()) asked_ = first_came_ = now;
-  pending_.add(push);
+  Push dated = push;
+  dated.came_at = now;
+  pending_.add(std::move(dated));
 }
 
-void UpdateRule::begin(double now) { begun_ = first_came_ = now; }
+void UpdateRule::begin(double now) {
+  begun_ = first_came_ = now;
+  quorum_.reset();
+}
 
 std::optional<double> UpdateRule::closes_at(const ShardView& view, Memory memory) const {
   const ConsistencyRule& rule = *options_.rule;
@@ -66,12 +71,21 @@ std::optional<double> UpdateRule::closes_at(const ShardView& view, Memory memory
   if (const std::optional<double> own = rule.policy->closes_at(view, memory)) consider(*own);
   if (rule.window) consider(first_came_ + *rule.window);
   if (rule.deadline) consider(*begun_ + *rule.deadline);
+  if (quorum_) consider(quorum_->date + *rule.grace);
   return first;
 }
 
 bool UpdateRule::closes_by_window(const ShardView& view, Memory memory) const {
-  const std::optional<double>&window = options_.rule->window, date = closes_at(view, memory);
-  return date && (!options_.rule->deadline || (window && !(*date < first_came_ + *window)));
+  const ConsistencyRule& rule = *options_.rule;
+  const std::optional<double> date = closes_at(view, memory);
+  const std::optional<double>& window = rule.window;
+  const bool is_deadline = rule.deadline || rule.deadline_mad;
+  return date && (!is_deadline || (window && !(*date < first_came_ + *window)));
+}
+
+std::optional<PushId> UpdateRule::closes_by_grace(const ShardView& view, Memory memory) const {
+  if (!quorum_ || closes_at(view, memory) != quorum_->date + *options_.rule->grace) return std::nullopt;
+  return quorum_->last;
 }
 
 // Another shard that is behind may have several pushes of one worker, for several versions of the first
@@ -120,6 +134,7 @@ ShardView UpdateRule::view(const WorkerClocks& workers, std::int64_t version, do
           .version = version,
           .now = now,
           .waits_since = first_came_,
+          .updated_at = begun_.value_or(now),
           .first_worker = options_.first_worker,
           .counted = options_.rule->waits_for_all() ? Counted::of_members
                      : elsewhere                    ? Counted::one_of_each_worker
@@ -148,6 +163,23 @@ bool UpdateRule::expects_more(const WorkerClocks& workers) const {
   return may_push > 0;
 }
 
+// The condition of an update may become true at a push, or when workers leave. A worker that waits for the
+// next version will not push before it.
+Decision UpdateRule::with_grace(const ShardView& view, Memory memory, const Waits& waits, Decision decision) {
+  if (makes_update(decision) && !quorum_) quorum_ = {.date = view.now, .last = pending().back().id()};
+  if (!quorum_ || pending_.empty()) return decision;
+  if (PSIM_PROBE(awaits_worker(view.clocks, waits), "an update waits for its grace")) return Decision::hold();
+  return options_.rule->policy->on_timer(view, memory);
+}
+
+bool UpdateRule::awaits_worker(const WorkerClocks& workers, const Waits& waits) const {
+  for (std::uint32_t w = 0; w < workers.size(); ++w) {
+    const bool may_push = !workers[w].gone && !workers[w].finished && !waits(w);
+    if (may_push && !has(options_.first_worker + w)) return true;
+  }
+  return false;
+}
+
 UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Waits& waits,
                                   const std::optional<Decision>& on_push) {
   if (options_.decided == Decided::elsewhere)
@@ -158,6 +190,7 @@ UpdateRule::Next UpdateRule::next(const ShardView& view, Memory memory, const Wa
   Decision decision = Decision::hold();
   if (PSIM_PROBE(closes, "an update closes by its date")) decision = policy.on_timer(view, memory);
   if (!makes_update(decision)) decision = on_push ? *on_push : policy.on_push(view, memory);
+  if (options_.rule->grace && !closes) decision = with_grace(view, memory, waits, std::move(decision));
   if (!closes && !makes_update(decision) && !pending_.empty() && !expects_more(view.clocks))
     decision = policy.on_timer(view, memory);
   if (PSIM_PROBE(closes && !makes_update(decision), "a date passes without an update")) held_at_ = *date;
@@ -298,7 +331,11 @@ UpdateRule::Next UpdateRule::like_the_first(const ShardView& view, Memory memory
   const WorkerClocks& workers = view.clocks;
   const FirstDecision* known = decision();
   const bool by_date = options_.rule->closes_by_date() || !options_.rule->counts;
-  if (known == nullptr || (!by_date && !is_complete(view, memory))) return {};
+  if (known == nullptr) return {};
+  const bool may_lack = options_.rule->closes_early() || !options_.rule->counts;
+  const auto is_here = [this](NodeId node) { return has(node); };
+  const bool has_chosen = by_date && !known->workers.empty() && std::ranges::all_of(known->workers, is_here);
+  if (!may_lack && !has_chosen && !is_complete(view, memory)) return {};
   const auto is_awaited = [&](NodeId worker) {
     const std::uint32_t w = index_of(worker);
     return !workers[w].gone && last_computed_on_[w] < known->version && !waits(w);

@@ -141,6 +141,8 @@ class UpdateRule {
   std::optional<double> closes_at(const ShardView& view, Memory memory) const;
   // Whether closes_at() is a window after the first push, and not a deadline after the last update.
   bool closes_by_window(const ShardView& view, Memory memory) const;
+  // The push that made the update's condition true, if closes_at() is the grace after it.
+  std::optional<PushId> closes_by_grace(const ShardView& view, Memory memory) const;
 
   // The same decisions for a part of the shard. `part_of` turns a pending push into the push for the part.
   UpdateRule part(Options options, const std::function<Push(const Push&)>& part_of) const;
@@ -174,6 +176,9 @@ class UpdateRule {
     std::vector<double> weights;  // of these pushes; none: 1
   };
   bool expects_more(const WorkerClocks& workers) const;
+  Decision with_grace(const ShardView& view, Memory memory, const Waits& waits, Decision decision);
+  // Whether a worker may push that has no pending push.
+  bool awaits_worker(const WorkerClocks& workers, const Waits& waits) const;
   // By how much less the push counts because of its age at this shard.
   double divisor_of(const Push& push, const ShardView& view) const;
   std::map<PushId, double> own_weights(const ShardView& view, Memory memory) const;
@@ -206,6 +211,11 @@ class UpdateRule {
   double asked_ = 0;
   std::optional<double> begun_ = {};  // the start of the wait for the next update; set if a push is pending
   double first_came_ = 0;             // when the first pending push came
+  struct Quorum {
+    double date;
+    PushId last;  // the push that came last by then
+  };
+  std::optional<Quorum> quorum_ = {};  // with a grace: the condition of the next update is true since then
   // The last date when the policy was asked to make an update and held.
   double held_at_ = -1;
 };

@@ -62,6 +62,19 @@ void describe_closing(FieldVisitor& v, ConsistencySpec& c) {
       "begins at the first pull or push. If all needed pushes arrive earlier, servers do not wait longer "
       "(deadline of a round: FedCS, Nishio and Yonetani, ICC 2019; Bonawitz et al., MLSys 2019).",
       within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
+  v.field(
+      "deadline_mad", &c.deadline_mad,
+      "A deadline that follows the workers' speed: servers wait after an update until the median arrival of "
+      "the pushes in the last 10 updates, plus this number of median absolute deviations. Arrivals count "
+      "from the update before theirs. The first 3 updates have no such deadline. The deviation is 0 if more "
+      "than half of the pushes arrive at the same time, so step times should vary.",
+      within(0, 1e9), when_model(&ConsistencyRow::has_closing), otherwise("no limit"));
+  v.field("grace", &c.grace,
+          "How long an update stays open after its condition has become true: `k` pushes have arrived, or "
+          "`update` is true. Then servers make the update of the pushes that have arrived. They wait no "
+          "longer if all workers that take part have pushed, or a window or a deadline is over (quorum and "
+          "grace window: Decoupled DiLoCo, arXiv 2604.21428).",
+          within(0, 1e9), when_model(&ConsistencyRow::has_k), otherwise("none"));
 }
 
 // Whether the scenario's choice of an age changes anything.
@@ -117,12 +130,12 @@ void describe_late(FieldVisitor& v, Scenario& s) {
   v.field("late", std::move(late), "What happens to a worker whose push would come too late.",
           when_model(&ConsistencyRow::has_late),
           otherwise("`cancel` if every stale push is too late; with a limit on their age `drop`"),
-          only({.keys = {"consistency.window", "consistency.deadline", "consistency.max_staleness",
-                         "consistency.too_stale", "consistency.too_late"},
+          only({.keys = {"consistency.window", "consistency.deadline", "consistency.deadline_mad",
+                         "consistency.max_staleness", "consistency.too_stale", "consistency.too_late"},
                 .text = "with a window, a deadline, k pushes in an update, or an age from which on all "
                         "pushes are dropped (max_staleness, too_late)",
                 .met = [&s, &c] {
-                  if (c.closes_by_date()) return true;
+                  if (c.closes_early()) return true;
                   if (!c.model->has_age()) return c.model->has_k();
                   return make_rule(c, s.cluster.workers).oldest.has_value();
                 }}));
@@ -162,7 +175,7 @@ bool has_enough_gradients(const Scenario& s) {
   const auto& [row, settings] = s.consistency.aggregation;
   const ConsistencyRule rule = make_rule(s.consistency, s.cluster.workers);
   const auto most = static_cast<double>(rule.group);
-  if (rule.varies || s.consistency.model->has_own_logic()) return true;
+  if (rule.varies || rule.grace || s.consistency.model->has_own_logic()) return true;
   if (row->name == "trimmed-mean") return settings.of(*row->settings.front()) * most >= 1 - 1e-9;
   return row->name != "krum" || most > 3;  // of three, each has one nearest neighbour
 }
@@ -202,11 +215,15 @@ void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
              "\"pushes >= 1\"");
   expression("weight", &c.custom.weight,
              "Weight of a push relative to a fresh push. An expression over `age` (the number of updates "
-             "since the weights on which the push was computed), `workers`, `k` and `staleness`.",
+             "since the weights on which the push was computed), `workers`, `k` and `staleness`. With one of "
+             "`samples`, `batches` (numbers of the push) and `seconds` (that its worker computed) the "
+             "expression is the whole weight: an update is the mean of its pushes with these weights, and "
+             "psim does not weigh them by samples. Decoupled DiLoCo has \"samples * samples / batches\".",
              "\"1\"");
   expression(
       "too_late", &c.custom.too_late,
-      "Which pushes servers drop. An expression over the same names as `weight`. If servers drop every push "
+      "Which pushes servers drop. An expression over `age`, `workers`, `k` and `staleness`. If servers drop "
+      "every push "
       "of age 1 or more, a clock is a version. `late` says what happens to workers whose step is late.",
       "\"false\"");
 }

@@ -75,7 +75,8 @@ constexpr PropertyRow property_rows[] = {
 // The demands of a consistency model, derived from its rule.
 Demands of_model(const Scenario& s) {
   ConsistencySpec spec = s.consistency;
-  spec.window = spec.deadline = std::nullopt;  // a feature of its own
+  spec.window = spec.deadline = spec.grace = std::nullopt;  // features of their own
+  spec.deadline_mad.reset();
   const ConsistencyRule rule = make_rule(spec, s.cluster.workers);
   Demands result{.needs = servers, .takes = {}};
   if (!rule.waits_for_all()) result.takes = result.takes | same_clock;
@@ -380,6 +381,19 @@ const Feature feature_table[] = {
     row("a deadline for updates", "consistency.deadline = \"5ms\"\nconsistency.model = \"bsp\"",
         "no deadline",
         by_date, [](const Scenario& s) { return s.consistency.deadline.has_value(); }),
+    row("an adaptive deadline for updates", "consistency.deadline_mad = 3.0\nconsistency.model = \"bsp\"",
+        "no deadline_mad",
+        by_date, [](const Scenario& s) { return s.consistency.deadline_mad.has_value(); }),
+    row("a grace for updates",
+        "consistency.grace = \"1ms\"\nconsistency.model = \"k-sync\"\nconsistency.k = 2", "no grace",
+        by_date, [](const Scenario& s) { return s.consistency.grace.has_value(); }),
+    row("a weight by samples or seconds",
+        "consistency.weight = \"samples / seconds\"\nconsistency.model = \"custom\"\n"
+        "consistency.update = \"pushes >= 2\"",
+        "weight = \"1\"", {.needs = servers | whole_pushes | own_clocks},
+        [](const Scenario& s) {
+          return s.consistency.model->is_custom() && CustomModel::weighs_work(s.consistency.custom);
+        }),
     row("a limit on staleness", "consistency.max_staleness = 2\nconsistency.model = \"asp\"",
         "no max_staleness", {.needs = servers | gradients | late_pushes | own_clocks, .takes = same_clock},
         [](const Scenario& s) { return s.consistency.max_staleness.has_value(); }),

@@ -185,7 +185,7 @@ void ScriptCluster::push(NodeId node, double gradient) {
   const std::int64_t version = worker.pushed_on = worker.client->version(0);
   worker.client->use_all();
   worker.client->push(
-      worker.client->all_shards(), rule_.drops_stale ? version : worker.clock++, 1, [&](std::uint32_t) {
+      worker.client->all_shards(), rule_.drops_stale ? version : worker.clock++, {}, [&](std::uint32_t) {
         return KvClient::GradientPart{.payload = {.values = {values_of({gradient}), 0, 1}, .bytes = 8}};
       });
 }

@@ -67,7 +67,8 @@ struct Client {
     take();
   }
   Timestamp push(std::int64_t clock) {
-    return client.push(client.all_shards(), clock, 1, [](std::uint32_t) { return KvClient::GradientPart{}; });
+    return client.push(client.all_shards(), clock, {},
+                       [](std::uint32_t) { return KvClient::GradientPart{}; });
   }
   // Shard 0 has this owner in this epoch, and shard 1 what it had.
   void own(NodeId owner, std::uint32_t epoch) {
