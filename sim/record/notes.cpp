@@ -194,6 +194,12 @@ std::string overflow_text(const Scenario& scenario, const TrainingSpec& training
   return {};
 }
 
+// Whether the mean of an update may contain pushes that a fault corrupts.
+bool wrong_pushes_count(const Scenario& scenario) {
+  return scenario.architecture.has_servers() && !scenario.consistency.aggregation.row->combine &&
+         std::ranges::any_of(scenario.faults, [](const FaultSpec& fault) { return fault.kind->corrupts; });
+}
+
 Texts risen_losses(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
@@ -202,7 +208,10 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
     if (last <= first) continue;  // false where it is not a number
     const TrainingSpec& training = one.scenario.training;
     std::string help;
-    if (!std::isfinite(last)) help = overflow_text(one.scenario, training, run);
+    if (wrong_pushes_count(one.scenario))
+      help =
+          "workers push wrong values; --set consistency.aggregation=median makes those of a few count less";
+    else if (!std::isfinite(last)) help = overflow_text(one.scenario, training, run);
     if (help.empty())
       help = fmt::format("a smaller learning rate often helps, for example --set training.learning_rate={:g}",
                          training.learning_rate / 10);
