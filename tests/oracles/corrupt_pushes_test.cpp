@@ -148,6 +148,13 @@ TEST_CASE("corrupt: a worker that crashes and comes back still pushes wrong valu
         corrupted(plain, "worker 1", "sign factor=2", "until=\"8ms\"").run()["model"]["weights"]);
 }
 
+TEST_CASE("corrupt: the effect of staleness is measured on right gradients", "[corrupt]") {
+  const Json measured =
+      KeptRun(corrupted(regression("bsp", 4, 5), "worker 1", "sign factor=3")).told("why", {"--gradients"});
+  CHECK(measured["gradients"]["count"] == 3 * 5);
+  CHECK(measured["gradients"]["cosine_min"] == Approx(1));
+}
+
 TEST_CASE("byzantine: two wrong gradients of eight stop the mean, and no robust aggregation",
           "[corrupt][slow]") {
   const auto accuracy = [](const FieldValues& settings) {

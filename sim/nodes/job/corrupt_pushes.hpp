@@ -1,12 +1,11 @@
 // The faults that corrupt pushes: what a worker sends instead of the values that it has computed.
 //
 // Decisions:
-// - The worker itself goes on with the values that it has computed: its own copy of the weights, its
-// optimizer
-//   and the samples that it computes for another worker stay right.
-// - A copy does not depend on the order of events at one date: the copied worker had computed the values
-//   earlier. It is its newest push of this kind, whatever its clock.
-// - Noise depends on seed, worker and clock, so a repeated step draws the same noise.
+// - Only the push is wrong. The worker's own copy of the weights, its optimizer, and the gradients that it
+//   computes for other workers stay right.
+// - A copy is of what the other worker had computed at an earlier date, in whatever clock. So it does not
+//   depend on the order of events at one date.
+// - Noise depends on seed, worker and clock. So a repeated step draws the same noise.
 #pragma once
 
 #include <cstdint>
