@@ -157,11 +157,17 @@ class RunFaults final : private FaultTarget {
   bool lose_disk(NodeId node) override { return actors_of(node).lose_disk(node); }
   void set_speed(NodeId node, double factor) override { speeds_.set_fault(node, factor); }
   void set_bandwidth(NodeId node, double factor) override { links_.set_fault(node, factor); }
-
-  NodeActors& actors_of(NodeId node) {
-    const auto job = std::ranges::find_if(jobs_, [node](Job& one) { return one.actors().has(node); });
-    return (job != jobs_.end() ? *job : jobs_.front()).actors();
+  bool corrupt(NodeId worker, const FaultSpec& fault, bool begins) override {
+    JobContext& job = job_of(worker).context();
+    job.state.corrupt_pushes.set(worker - job.plan.first_worker(), fault, begins);
+    return true;
   }
+
+  Job& job_of(NodeId node) {
+    const auto job = std::ranges::find_if(jobs_, [node](Job& one) { return one.actors().has(node); });
+    return job != jobs_.end() ? *job : jobs_.front();
+  }
+  NodeActors& actors_of(NodeId node) { return job_of(node).actors(); }
 
   std::deque<Job>& jobs_;
   SpeedControl& speeds_;

@@ -19,7 +19,7 @@ constexpr double for_ever = std::numeric_limits<double>::infinity();
 
 // With these faults no answer goes missing.
 constexpr auto harmless =
-    std::to_array<std::string_view>({"degrade", "duplicate", "heal", "join", "restart"});
+    std::to_array<std::string_view>({"corrupt", "degrade", "duplicate", "heal", "join", "restart"});
 
 }  // namespace
 
@@ -179,6 +179,7 @@ std::string fault_text(const FaultInForce& fault, std::int64_t times, const Fact
   if (fault.kind == "slow") return fmt::format("the slowness{}{}", whose, dates);
   if (fault.kind == "degrade") return fmt::format("the narrow link{}{}", whose, dates);
   if (fault.kind == "duplicate") return fmt::format("duplicated messages{}{}", whose, dates);
+  if (fault.kind == "corrupt") return fmt::format("the wrong pushes{}{}", whose, dates);
   if (fault.kind == "link-down") return fmt::format("the broken link{}{}", whose, dates);
   return fmt::format("the {}{}{}", fault.kind, whose, dates);
 }

@@ -401,7 +401,7 @@ std::string recovery_sentence(const Explanation& why, const Json& summary) {
   return out + ".";
 }
 
-// "cost 12 ms", "cost nothing", "took 12 ms of the critical path"
+// "cost 12 ms", "cost no time", "took 12 ms of the critical path"
 std::string cost_text(const MainCause::FaultShare& fault, double total) {
   if (!fault.cost)
     return fault.on_path > 0 ? fmt::format("took {} of the critical path", seconds_text(fault.on_path))
@@ -410,7 +410,7 @@ std::string cost_text(const MainCause::FaultShare& fault, double total) {
   if (fault.updates && *fault.updates != 0)
     return fmt::format("{} {} of {} updates", *fault.updates > 0 ? "cost" : "brought",
                        std::abs(*fault.updates), fault.of_updates);
-  if (std::abs(*fault.cost) < hardly_any * total) return "cost nothing";
+  if (std::abs(*fault.cost) < hardly_any * total) return "cost no time";
   return fmt::format("{} {}", *fault.cost > 0 ? "cost" : "saved", seconds_text(std::abs(*fault.cost)));
 }
 

@@ -77,7 +77,7 @@ function apply(state, event) {
 
 const sizeText = (bytes) => (bytes >= 1e6 ? rounded(Number((bytes / 1e6).toPrecision(3))) + " MB" : bytes >= 1e3 ? rounded(Number((bytes / 1e3).toPrecision(3))) + " kB" : bytes + " B");
 
-const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"], "link-down": ["is cut off", "has its links again"], partition: ["is parted from others", "is no longer parted from others"], degrade: ["has slow links", "has its usual links again"], drop: ["loses messages", "loses no messages any more"], duplicate: ["gets messages twice", "gets no message twice any more"], delay: ["has late messages", "has no late messages any more"], reorder: ["has late messages", "has no late messages any more"] };
+const faultTexts = { crash: ["crashes", "is back"], leave: ["leaves", "is back"], join: ["joins", "has joined"], restart: ["starts again", "has started again"], slow: ["becomes slow", "has its usual speed again"], "link-down": ["is cut off", "has its links again"], partition: ["is parted from others", "is no longer parted from others"], degrade: ["has slow links", "has its usual links again"], drop: ["loses messages", "loses no messages any more"], duplicate: ["gets messages twice", "gets no message twice any more"], delay: ["has late messages", "has no late messages any more"], reorder: ["has late messages", "has no late messages any more"], corrupt: ["pushes wrong values from now on", "pushes what it computes again"] };
 
 // An event in words.
 function eventText(event, show) {

@@ -86,6 +86,8 @@ class Faults {
     if (v_.servers == 0 && hands_over && !v_.may_leave) return crash();
     if (kind.crashes || (kind.loses_disk && !v_.snapshots)) return crash();
     if (kind.loses_disk) return add(kind, storage(), trigger());
+    if (kind.corrupts && !v_.learns) return crash();
+    if (kind.corrupts) return add(kind, workers(), window());
     if (kind.on == FaultOn::everything) return pair(*FaultKind(kind.undoes), kind, sides());
     if (hands_over) return move(kind);
     if (!kind.undoes.empty()) return pair(*FaultKind(kind.undoes), kind, nodes());
@@ -101,6 +103,7 @@ class Faults {
     if (kind.slows) rows.push_back({"factor", std::string(dice_.one_of({"0", "0.1", "0.5"}))});
     if (kind.degrades) rows.push_back({"factor", std::string(dice_.one_of({"0.01", "0.2"}))});
     if (kind.takes_delay) rows.push_back({"delay", dice_.time(50, 10'000)});
+    if (kind.corrupts) add_corruption(rows);
     if (kind.on == FaultOn::messages) {
       rows.push_back({"probability", std::string(dice_.one_of({"0.05", "0.3", "1"}))});
       if (v_.shares_work && dice_.chance(0.5))
@@ -112,6 +115,14 @@ class Faults {
     }
     for (Row& row : rows) row.needed = false;
     draft_.tables.push_back({.name = "fault", .many = true, .rows = std::move(rows)});
+  }
+
+  void add_corruption(Rows& rows) {
+    const std::string how = dice_.text_of({"sign", "noise", "scale", "constant", "copy"});
+    rows.push_back({"how", how});
+    const bool copies = how == "\"copy\"";
+    if (copies) rows.push_back({"of", fmt::format("\"worker {}\"", dice_.between(0, v_.workers - 1))});
+    else rows.push_back({"factor", std::string(dice_.one_of({"1", "-0.5", "3"}))});
   }
 
   // Inference nodes are not members, so they do not join or leave.
@@ -167,6 +178,11 @@ class Faults {
     if (dice_.chance(0.12))
       names = dice_.text_of({v_.servers > 0 ? "servers" : "worker 0", "workers", "scheduler", "all"});
     return {{"nodes", '[' + names + ']'}};
+  }
+
+  Rows workers() {
+    const std::string one = fmt::format("\"worker {}\"", dice_.between(0, v_.workers - 1));
+    return {{"nodes", '[' + (dice_.chance(0.2) ? "\"workers\"" : one) + ']'}};
   }
 
   Rows sides() {

@@ -194,6 +194,17 @@ std::string overflow_text(const Scenario& scenario, const TrainingSpec& training
   return {};
 }
 
+// What wrong pushes do to the loss, and a remedy if there is one; empty without a fault that corrupts pushes.
+std::string wrong_pushes_text(const Scenario& scenario) {
+  if (std::ranges::none_of(scenario.faults, [](const FaultSpec& fault) { return fault.kind->corrupts; }))
+    return "";
+  const bool is_mean = scenario.architecture.has_servers() &&
+                       !scenario.consistency.aggregation.row->combine &&
+                       make_rule(scenario.consistency, scenario.cluster.workers).group > 2;
+  return is_mean ? "workers push wrong values; --set consistency.aggregation=median leaves out those of a few"
+                 : "workers push wrong values";
+}
+
 Texts risen_losses(const Scenario& scenario, const RunResult& run) {
   Texts texts;
   for (const Training& one : trainings(scenario, run)) {
@@ -201,8 +212,8 @@ Texts risen_losses(const Scenario& scenario, const RunResult& run) {
     const double first = first_of(one)->result.loss, last = last_of(one)->result.loss;
     if (last <= first) continue;  // false where it is not a number
     const TrainingSpec& training = one.scenario.training;
-    std::string help;
-    if (!std::isfinite(last)) help = overflow_text(one.scenario, training, run);
+    std::string help = wrong_pushes_text(one.scenario);
+    if (help.empty() && !std::isfinite(last)) help = overflow_text(one.scenario, training, run);
     if (help.empty())
       help = fmt::format("a smaller learning rate often helps, for example --set training.learning_rate={:g}",
                          training.learning_rate / 10);

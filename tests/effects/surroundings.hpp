@@ -26,7 +26,8 @@ struct Setting {
 
 inline std::string example_of(const FaultKindRow& kind) {
   std::string text = fmt::format("fault = [{{kind = \"{}\"", kind.name);
-  if (kind.on == FaultOn::nodes) text += ", nodes = [\"worker 0\", \"server 1\"]";
+  if (kind.corrupts) text += ", nodes = [\"worker 0\"]";
+  else if (kind.on == FaultOn::nodes) text += ", nodes = [\"worker 0\", \"server 1\"]";
   if (kind.on == FaultOn::sides) text += ", between = [[\"worker 0\"], [\"server 1\"]]";
   text +=
       kind.window || kind.on == FaultOn::messages ? ", from = \"2ms\", until = \"6ms\"" : ", at = \"3ms\"";

@@ -29,6 +29,7 @@ inline const std::map<std::string, Texts> texts{
     {"consistency.staleness_schedule", {"[[0, 0]]", "[[2, 0]]"}},
     {"training.warmup_steps", {"2", "3"}},
     {"fault.nodes", {"[\"worker 1\"]", "[\"server 0\"]"}},
+    {"fault.of", {"\"worker 2\""}},
     {"fault.messages", {"[\"push\"]", "[\"weights\"]"}},
     {"fault.between", {"[[\"worker 1\"], [\"server 0\"]]"}},
     {"fault.when", {"\"loss < 0.6\"", "\"updates >= 3\""}},

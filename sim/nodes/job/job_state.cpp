@@ -173,7 +173,8 @@ JobState::JobState(const JobPlan& plan, std::size_t nodes)
       usage(nodes),
       last_weights(plan.keys.shards.size()),
       disk{.copies = CopySnapshots(stored_parts(plan))},
-      tasks(plan.tasks ? plan.tasks->program().size() : 0, plan.workers()) {}
+      tasks(plan.tasks ? plan.tasks->program().size() : 0, plan.workers()),
+      corrupt_pushes(plan) {}
 
 void JobState::hear(const View& view) {
   if (!layouts.take(view)) return;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/values.hpp"
+#include "sim/nodes/job/corrupt_pushes.hpp"
 #include "sim/nodes/job/job_plan.hpp"
 #include "sim/protocol/filter.hpp"
 #include "sim/protocol/ids.hpp"
@@ -333,6 +334,7 @@ struct JobState {
   TaskUses tasks;
   ViewRecorder views;
   AssemblyCache assemblies;
+  CorruptPushes corrupt_pushes;
   std::shared_ptr<FilterBuffers> filter_buffers = std::make_shared<FilterBuffers>();
 
   // The scheduler has made this view. If the view cuts a shard, this also cuts the stored weights of the

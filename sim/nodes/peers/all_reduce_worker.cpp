@@ -167,7 +167,7 @@ void PeerStep::wait_for(std::size_t bucket) {
   if (overlaps_) strand_.wait_for(1 + layers - buckets_[bucket].layer, clock_);
   if (bucket > 0) return;
   task_.wait();
-  gradient_ = task_.gradient();
+  gradient_ = job_.state.corrupt_pushes.pushed(index_, clock_, Agenda::now(), task_.gradient());
   weigh();
 }
 

@@ -169,7 +169,7 @@ Timestamp SharedStep::push() {
     }
     if (own_ || !parts_.empty()) round_to(step_.job.plan.precision(), *gradient, step_.job.plan.loss_scale());
   }
-  return step_.push(step_.kv.all_shards(), gradient);
+  return step_.push(step_.kv.all_shards(), step_.to_push(gradient));
 }
 
 // If others may be behind, they would wait for their pieces that this worker still has.

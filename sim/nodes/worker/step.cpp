@@ -54,7 +54,7 @@ bool GradientStep::compute() {
   return true;
 }
 
-Timestamp GradientStep::push() { return step_.push(step_.kv.all_shards(), task_.take()); }
+Timestamp GradientStep::push() { return step_.push(step_.kv.all_shards(), step_.to_push(task_.take())); }
 
 void GradientStep::on_arrival(const Message& message) {
   if (step_.job.plan.rule.cancel && step_.kv.is_expected(message)) step_.processor.stop();
@@ -104,7 +104,7 @@ void ElasticStep::pull_to_centre() {
     spring = elastic_step(centre->get(), alpha, task_.local());
     round_to(job.plan.precision(), *spring);
   }
-  pushed_ = step_.kv.push(step_.kv.all_shards(), step_.clock, spring, {.samples = training.batch_size});
+  pushed_ = step_.kv.push(step_.kv.all_shards(), step_.clock, step_.to_push(spring), {.samples = training.batch_size});
 }
 
 // A step that computes and communicates at the same time, layer by layer. The forward pass of a layer begins
@@ -135,6 +135,7 @@ class OverlapStep final : public Step {
   bool pulls_ahead_;
   std::vector<Layer> layers_;
   GradientTask task_;
+  std::shared_ptr<Values> gradient_;  // to push
   Timestamp pushed_ = 0;
 };
 
@@ -188,7 +189,8 @@ bool OverlapStep::compute() {
     spend(flops * layers_[l].backward, layers_[l].copy);
     if (l > 0 && layers_[l].shards.empty()) continue;
     task_.wait();
-    if (l > 0) push(layers_[l], task_.gradient());
+    if (!gradient_) gradient_ = step_.to_push(task_.take());
+    if (l > 0) push(layers_[l], gradient_);
     if (l > 0 && pulls_ahead_) step_.kv.pull_ahead(layers_[l].shards, step_.number);
   }
   step_.record(ComputePhase::ended, step_.source.in_hand());
@@ -211,7 +213,7 @@ void OverlapStep::spend(double flops, double copy) {
 }
 
 Timestamp OverlapStep::push() {
-  push(layers_.front(), task_.take());
+  push(layers_.front(), std::exchange(gradient_, nullptr));
   return pushed_;
 }
 
@@ -308,7 +310,7 @@ void FragmentStep::push_fragment() {
       std::make_shared<Values>(move_between(gather(base_, batch->keys), gather(own, batch->keys)));
   if (round_to(plan.precision(), *move, plan.loss_scale())) step_.job.state.totals.overflow();
   step_.kv.use_keys(batch, step_.number);
-  pushed_ = step_.push(step_.kv.all_shards(), move);
+  pushed_ = step_.push(step_.kv.all_shards(), step_.to_push(move));
   if (pulls_ahead(step_.job)) step_.kv.pull_ahead(step_.kv.all_shards(), step_.number);
 }
 
@@ -369,11 +371,17 @@ std::shared_ptr<Assembly> StepContext::take_weights(const BatchKeys* keys) {
                          : job.assemble(kv.take_weights(), kv.layout());
 }
 
+// The probe measures staleness, so it needs no corrupted values.
+std::shared_ptr<Values> StepContext::to_push(const std::shared_ptr<Values>& computed) {
+  std::shared_ptr<Values> pushed = job.state.corrupt_pushes.pushed(index, clock, Agenda::now(), computed);
+  if (GradientProbe* probe = job.gradients; probe != nullptr && pushed && pushed == computed)
+    probe->on_gradient(node, clock, *pushed);
+  return pushed;
+}
+
 Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
   const auto parameters = static_cast<std::int64_t>(job.plan.keys.parameters);
   const std::int64_t blocks = job.plan.scenario.training.feature_blocks;
-  if (GradientProbe* probe = job.gradients; probe != nullptr && gradient)
-    probe->on_gradient(node, clock, *gradient);
   const KvClient::Work work{.samples = batch_size,
                             .batches = source.in_hand() / std::max<std::int64_t>(1, batch_size),
                             .seconds = processor.seconds()};

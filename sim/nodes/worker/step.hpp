@@ -44,6 +44,8 @@ struct StepContext {
   void record(ComputePhase phase, std::optional<std::int64_t> samples = {});
   // The same for its begin. `number`: of the step.
   void record_begun(std::int64_t number_of_step);
+  // The values to push for `computed` values of the current step: the same, unless a fault corrupts them.
+  std::shared_ptr<Values> to_push(const std::shared_ptr<Values>& computed);
   // Sends each of these shards its part of the current step's `gradient`.
   Timestamp push(const ShardIds& shards, const std::shared_ptr<Values>& gradient);
 

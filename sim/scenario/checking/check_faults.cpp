@@ -199,6 +199,10 @@ void check_disks(const Check& check, std::size_t i) {
   }
 }
 
+bool is_worker(const ClusterSpec& cluster, std::int64_t node) {
+  return node > cluster.servers && node <= cluster.servers + cluster.workers;
+}
+
 // Only servers and workers can leave and join, because only they have shards or samples to hand over.
 void check_members(const Check& check, std::size_t i) {
   const FaultSpec& f = check.s.faults[i];
@@ -209,6 +213,16 @@ void check_members(const Check& check, std::size_t i) {
                      fmt::format("{} cannot {}", node_name(check.s.cluster, node), name_of(f.kind)),
                      "only servers and workers can leave and join",
                      "for example nodes = [\"server 0\", \"worker 1\"]");
+  }
+}
+
+// Only workers push.
+void check_pushers(const Check& check, std::size_t i) {
+  for (const std::uint32_t node : fault_nodes(check.s.cluster, check.s.faults[i].nodes)) {
+    if (is_worker(check.s.cluster, node)) continue;
+    return check.add({path_of(i, "nodes"), path_of(i, "kind")},
+                     fmt::format("{} pushes nothing", node_name(check.s.cluster, node)), "must be workers",
+                     "for example nodes = [\"worker 1\"]");
   }
 }
 
@@ -269,8 +283,34 @@ void check_fault_nodes(const Check& check, std::size_t i) {
   bool known = true;
   for (const std::string& name : f.nodes) known = check_node_name(check, nodes, name) && known;
   if (known && (f.kind->leaves || f.kind->joins)) check_members(check, i);
+  if (known && f.kind->corrupts) check_pushers(check, i);
   const bool loses = f.kind->loses_disk || (f.kind->crashes && f.disk == Disk::lost);
   if (known && loses) check_disks(check, i);
+}
+
+// The fields that `how` uses.
+void check_corruption(const Check& check, std::size_t i) {
+  const FaultSpec& f = check.s.faults[i];
+  const std::string how = path_of(i, "how"), factor = path_of(i, "factor"), of = path_of(i, "of");
+  const bool copies = f.how == Corruption::copy;
+  if (copies && f.factor)
+    check.add({factor, how}, "a copy has no factor", "`factor` has no meaning with how = \"copy\"",
+              "remove it, or write a second [[fault]] with how = \"scale\"");
+  if (!copies && !f.factor && f.how != Corruption::sign)
+    check.add({how}, fmt::format("how = \"{}\" needs `factor`", name_of(f.how)), "`factor` is missing",
+              f.how == Corruption::noise ? "factor = 1 makes the noise as large as the push"
+                                         : "for example factor = 10");
+  if (copies && f.of.empty())
+    check.add({how}, "whose push does the worker copy?", "`of` is missing", "for example of = \"worker 0\"");
+  if (!copies || f.of.empty() || !check_node_name(check, of, f.of)) return;
+  const std::optional<std::uint32_t> other = node_named(check.s.cluster, f.of);
+  const std::vector<std::uint32_t> nodes = fault_nodes(check.s.cluster, f.nodes);
+  if (!other || !is_worker(check.s.cluster, *other))
+    check.add({of}, fmt::format("`{}` is \"{}\"", of, f.of), "must be one worker",
+              "for example of = \"worker 0\"");
+  else if (std::ranges::find(nodes, *other) != nodes.end())
+    check.add({of, path_of(i, "nodes")}, fmt::format("{} would copy itself", f.of), "it is one of `nodes`",
+              "name another worker");
 }
 
 void check_fault_values(const Check& check, std::size_t i) {
@@ -280,6 +320,10 @@ void check_fault_values(const Check& check, std::size_t i) {
   if (f.kind->takes_factor() && !f.factor)
     check.add({kind, factor}, fmt::format("the fault `{}` needs `factor`", name_of(f.kind)),
               "which share of the speed or bandwidth is left?", "for example factor = 0.5");
+  if (f.kind->takes_factor() && f.factor && (*f.factor < 0 || *f.factor > 1))
+    check.add({factor, kind}, fmt::format("`{}` is {}", factor, shortest(*f.factor)),
+              "must be between 0 and 1", "it is the share of the speed or bandwidth that is left");
+  if (f.kind->corrupts) check_corruption(check, i);
   if (f.kind->degrades && f.factor == 0.0)
     check.add({factor, kind}, "a link needs some bandwidth", "must be above 0", "use kind = \"link-down\"");
   if (f.kind->takes_delay && !f.delay)

@@ -396,6 +396,18 @@ std::vector<Choice> choices<Disk>() {
 }
 
 template <>
+std::vector<Choice> choices<Corruption>() {
+  return {
+      {"sign", "its values times -`factor`", "flip sign-flip"},
+      {"noise",
+       "its values plus normal noise; the standard deviation is `factor` times their root mean square",
+       "gaussian"},
+      {"scale", "its values times `factor`"},
+      {"constant", "`factor` as every value"},
+      {"copy", "what worker `of` computed last before this date; its own values if there is nothing yet"}};
+}
+
+template <>
 std::vector<Choice> choices<Namespace>() {
   return {
       {"own",

@@ -114,7 +114,8 @@ bool is_window(const FaultKindRow& kind) { return kind.window; }
 bool has_nodes(const FaultKindRow& kind) { return kind.on == FaultOn::nodes || kind.on == FaultOn::messages; }
 bool has_sides(const FaultKindRow& kind) { return kind.on == FaultOn::sides || kind.on == FaultOn::messages; }
 bool has_messages(const FaultKindRow& kind) { return kind.on == FaultOn::messages; }
-bool has_factor(const FaultKindRow& kind) { return kind.takes_factor(); }
+bool has_factor(const FaultKindRow& kind) { return kind.takes_factor() || kind.corrupts; }
+bool corrupts(const FaultKindRow& kind) { return kind.corrupts; }
 bool has_delay(const FaultKindRow& kind) { return kind.takes_delay; }
 bool crashes(const FaultKindRow& kind) { return kind.crashes; }
 
@@ -163,13 +164,22 @@ void describe_fault(FieldVisitor& v, FaultSpec& f) {
           of_kind(crashes));
   v.field("probability", &f.probability, "Probability that the fault affects a message.", within(0, 1),
           of_kind(has_messages));
-  v.field("factor", &f.factor,
-          "Remaining share of the speed (slow; 0 freezes the node) or of the bandwidth (degrade).",
-          within(0, 1), of_kind(has_factor), otherwise("required"));
+  v.field(
+      "factor", &f.factor,
+      "Remaining share of the speed (slow; 0 freezes the node) or of the bandwidth (degrade), from 0 to 1. "
+      "With corrupt: the number that `how` uses.",
+      within(-1e9, 1e9), of_kind(has_factor),
+      otherwise("required; with corrupt by sign 1, and by copy it has no meaning"));
   v.field("delay", &f.delay,
           "How much later a message arrives. With reorder, psim draws the delay of each message uniformly "
           "from 0 to this value.",
           above(0, longest), of_kind(has_delay), otherwise("required"));
+  v.field("how", choice(f.how),
+          "What a worker pushes instead of the values that it has computed. The simulated time stays the "
+          "same. If several such faults are in force, each changes the result of those that began before it.",
+          of_kind(corrupts));
+  v.field("of", &f.of, "The worker whose values the workers push, such as \"worker 0\".",
+          when("how", {"copy"}), otherwise("required"));
 }
 
 }  // namespace psim

@@ -293,7 +293,7 @@ bool Reader::in_range(const toml::node& node, std::string_view key, double value
                       const FieldInfo& info, std::string_view unit) {
   const bool low = info.above_min ? value > info.min : value >= info.min;
   const bool high = info.below_max ? value < info.max : value <= info.max;
-  const bool counts = info.min < 0 || value == 0 || value >= least_number;
+  const bool counts = !std::isfinite(info.min) || value == 0 || std::abs(value) >= least_number;
   if (low && high && std::isfinite(value)) {
     if (counts) return true;
     refuse("out-of-range", node, key, fmt::format("`{}` is {}", path_of(key), shown),

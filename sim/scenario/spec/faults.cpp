@@ -44,7 +44,7 @@ std::vector<std::uint32_t> listed(const std::vector<bool>& in) {
 }  // namespace
 
 bool may_lose(const FaultSpec& fault) {
-  return !fault.kind->loses_nothing || !(fault.factor.value_or(0) > 0);
+  return !fault.kind->loses_nothing || (fault.kind->takes_factor() && !(fault.factor.value_or(0) > 0));
 }
 
 bool names_several_nodes(std::string_view name) {
@@ -203,7 +203,7 @@ constexpr std::string_view window_end = "until, or lasts";
 
 bool restart(FaultTarget& target, std::uint32_t node, const FaultSpec&) { return target.restart(node); }
 
-constexpr std::array<FaultKindRow, 14> fault_rows{{
+constexpr std::array<FaultKindRow, 15> fault_rows{{
     {.name = "crash",
      .doc = "the nodes stop and lose their memory; the messages to and from them are lost",
      .begin = [](auto& target, auto node,
@@ -305,6 +305,16 @@ constexpr std::array<FaultKindRow, 14> fault_rows{{
      .loses_disk = true,
      .in_vain = "there was nothing on the disk",
      .whom = "nodes: the storage"},
+    {.name = "corrupt",
+     .doc = "the workers push wrong values, as `how` says (Blanchard et al., NIPS 2017)",
+     .window = true,
+     .begin = [](auto& target, auto node, const auto& spec) { return target.corrupt(node, spec, true); },
+     .end = [](auto& target, auto node, const auto& spec) { return target.corrupt(node, spec, false); },
+     .loses_nothing = true,
+     .corrupts = true,
+     .whom = "nodes: workers",
+     .fields = "how, factor, of",
+     .over = window_end},
 }};
 
 }  // namespace

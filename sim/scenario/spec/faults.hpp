@@ -32,6 +32,7 @@ class FaultTarget {
   // Share of the bandwidth of the node's own links that faults leave.
   virtual void set_bandwidth(std::uint32_t node, double factor) = 0;
   virtual bool lose_disk(std::uint32_t node) = 0;
+  virtual bool corrupt(std::uint32_t worker, const FaultSpec& fault, bool begins) = 0;
 };
 
 // What happens to a message that is sent now.
@@ -63,8 +64,9 @@ struct FaultKindRow {
   // Its effect on nodes: they crash until `restart_after`, restart, leave in an orderly way, or join again.
   bool crashes = false, restarts = false, leaves = false, joins = false;
   bool loses_disk = false;
-  std::string_view undoes = {};                                    // the earlier kind that it ends
-  std::string_view in_vain = "it met no message";                  // why it had no effect, if it had none
+  bool corrupts = false;                           // the pushes of workers, as the field `how` says
+  std::string_view undoes = {};                    // the earlier kind that it ends
+  std::string_view in_vain = "it met no message";  // why it had no effect, if it had none
   std::string_view whom = "nodes", fields = {}, over = "at once";  // texts for help
   double fuzz = 1;                                                 // how often the fuzzer draws it, beside 1
 
@@ -82,6 +84,9 @@ using FaultKind = Chosen<FaultKindRow>;
 // Whether the snapshots on the storage's disk survive a crash.
 enum class Disk { kept, lost };
 
+// What a worker pushes instead of the values that it has computed.
+enum class Corruption : std::uint8_t { sign, noise, scale, constant, copy };
+
 struct FaultSpec {
   FaultKind kind;
   std::vector<std::string> nodes;  // "server 1", "workers", "all"
@@ -98,8 +103,10 @@ struct FaultSpec {
   std::optional<Seconds> restart_after;  // crash
   Disk disk = Disk::kept;                // crash
   double probability = 1;                // of each message
-  std::optional<double> factor;          // slow: of the speed; degrade: of the bandwidth
+  std::optional<double> factor;          // slow: of the speed; degrade: of the bandwidth; corrupt: see `how`
   std::optional<Seconds> delay;          // delay: added; reorder: at most
+  Corruption how = Corruption::sign;     // corrupt
+  std::string of;                        // corrupt by copy: the other worker
   bool is_off = false;                   // it never happens; no field of a scenario
 
   bool given_by_window() const { return from || until; }

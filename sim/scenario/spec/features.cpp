@@ -576,6 +576,13 @@ const Feature feature_table[] = {
         "fault = [{kind = \"degrade\", nodes = [\"worker 0\"], factor = 0.5, at = \"1ms\"}]",
         "kind = \"delay\"", {.needs = own_links}, "kind",
         [](const FaultSpec& f) { return f.kind->degrades; }),
+    row("a fault that corrupts pushes",
+        "fault = [{kind = \"corrupt\", nodes = [\"worker 0\"], at = \"1ms\"}]", "another kind of fault",
+        {.needs = own_batches | real_data}, "kind", [](const FaultSpec& f) { return f.kind->corrupts; }),
+    row("a fault that copies pushes",
+        "fault = [{kind = \"corrupt\", nodes = [\"worker 0\"], at = \"1ms\", how = \"copy\", of = \"worker 1\"}]",
+        "how = \"sign\"", {.needs = all_weights | one_group}, "how",
+        [](const FaultSpec& f) { return f.kind->corrupts && f.how == Corruption::copy; }),
     row("a link that changes over time", "profile = [{of = \"bandwidth\", file = \"links.csv\"}]",
         "no [[profile]] of bandwidth", {.needs = own_links},
         [](const Scenario& s) {

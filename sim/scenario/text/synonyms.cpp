@@ -33,6 +33,8 @@ constexpr Synonym synonyms[] = {
     {"heavy-ball", "momentum"},
     {"heavyball", "momentum"},
     {"polyak", "momentum"},
+    // faults
+    {"byzantine", "corrupt"},
     // training
     {"lr", "learning_rate"},
     {"rate", "learning_rate"},

@@ -195,6 +195,22 @@ TEST_CASE("a loss that rose or is no number is noted with a smaller learning rat
   CHECK(says("diverged", scenario, run, "to NaN"));
 }
 
+TEST_CASE("a loss that rose with wrong pushes is noted with a median, where that leaves them out",
+          "[notes]") {
+  Scenario scenario;
+  scenario.cluster.workers = 8;
+  scenario.faults = {{.kind = "corrupt"}};
+  RunResult run = good_run();
+  run.curve.back().result.loss = NAN;
+  CHECK(says("diverged", scenario, run, "push wrong values; --set consistency.aggregation=median"));
+  scenario.consistency.model = "asp";
+  CHECK(!says("diverged", scenario, run, "median"));
+  scenario.consistency.model = "bsp";
+  scenario.consistency.aggregation.row = "krum";
+  CHECK(says("diverged", scenario, run, "workers push wrong values"));
+  CHECK(!says("diverged", scenario, run, "median"));
+}
+
 TEST_CASE("of several namespaces each is noted by the name of its groups", "[notes]") {
   Scenario scenario;
   scenario.groups.resize(2);
