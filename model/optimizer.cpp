@@ -213,12 +213,15 @@ double LearningRate::at(double epoch) const {
 namespace {
 
 const Setting momentum{.key = "momentum",
-                       .doc = "Share of the last step that is kept.",
+                       .doc =
+                           "Share of the last step that is kept. With many asynchronous workers a negative "
+                           "share may be best (Mitliagkas et al. 2016).",
                        .value = 0.9,
-                       .min = 0,
+                       .min = -1,
                        .max = 1,
+                       .above_min = true,
                        .below_max = true,
-                       .draws = {"0.5", "0.99"}};
+                       .draws = {"0.5", "0.99", "-0.3"}};
 const Setting decay{.key = "decay",
                     .doc = "Share of the running mean of squares that is kept.",
                     .value = 0.9,
@@ -269,12 +272,13 @@ const Setting buffer{.key = "buffer",
                      .min = 1,
                      .max = 1e6,
                      .draws = {"2", "3"}};
-const Setting momentum_share{.key = "momentum_share",
-                     .doc = "Share of the momentum that every update applies, 0 to 1 / buffer (c of the paper).",
-                     .value = 0.0,
-                     .min = 0,
-                     .max = 1,
-                     .draws = {"0.25"}};
+const Setting momentum_share{
+    .key = "momentum_share",
+    .doc = "Share of the momentum that every update applies, 0 to 1 / buffer (c of the paper).",
+    .value = 0.0,
+    .min = 0,
+    .max = 1,
+    .draws = {"0.25"}};
 
 // Algorithm 3 of Liu et al. 2024. With a buffer of one update it is Nesterov's momentum.
 const auto delayed_look_ahead = [](const auto& step) {
@@ -282,8 +286,8 @@ const auto delayed_look_ahead = [](const auto& step) {
   const Scalar n_pushes = step(buffer), c = step(momentum_share);
   const bool is_full = step.t % static_cast<std::int64_t>(n_pushes) == 0;
   const Scalar share = is_full ? 1 - c * n_pushes + c : c;
-  return [rate = step.rate(), mu = step(momentum), n_pushes, is_full, share](auto* w, auto* g, auto* m, auto* b,
-                                                                             std::size_t n) {
+  return [rate = step.rate(), mu = step(momentum), n_pushes, is_full, share](auto* w, auto* g, auto* m,
+                                                                             auto* b, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
       b[i] += g[i];
       if (is_full) {
@@ -386,7 +390,8 @@ std::deque<OptimizerRow> built_in_rows() {
        .decoupled_decay = true,
        .counts_steps = true},
       {.name = "delayed-nesterov",
-       .doc = "Nesterov's momentum, which changes only every `buffer` updates (Liu et al., arXiv 2401.09135, 2024)",
+       .doc = "Nesterov's momentum, which changes only every `buffer` updates (Liu et al., arXiv 2401.09135, "
+              "2024)",
        .settings = {&momentum, &buffer, &momentum_share},
        .state_arrays = 2,
        .rule = delayed_look_ahead,

@@ -78,7 +78,7 @@ struct OptimizerRow {
   // gradient (Loshchilov, Hutter, ICLR 2019).
   bool decoupled_decay = false;
   bool counts_steps = false;  // its rule uses the number of the step
-  double fuzz = 1;        // how often the fuzzer draws it, relative to 1
+  double fuzz = 1;            // how often the fuzzer draws it, relative to 1
 };
 
 template <>

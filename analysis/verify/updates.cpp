@@ -356,7 +356,8 @@ class LocalSteps final : public Check {
     return own.ended > 0 && workers_.size() == facts_.workers &&
            std::ranges::all_of(workers_, [&](const auto& other) {
              const OfWorker& one = other.second;
-             return other.first == node || (one.ended > 1 && own.last * clearly < std::min(one.last, one.before));
+             return other.first == node ||
+                    (one.ended > 1 && own.last * clearly < std::min(one.last, one.before));
            });
   }
 

@@ -389,7 +389,8 @@ void draw_fragments(Draft& draft, std::int64_t local_steps, Dice& dice) {
 void draw_loops(Draft& draft, Dice dice) {
   const std::string* const kind = draft.find("model", "kind");
   if (!dice.chance(0.12)) return;
-  const bool learns = kind == nullptr || *kind != "\"phantom\"", dense = kind == nullptr || *kind != "\"logistic\"";
+  const bool learns = kind == nullptr || *kind != "\"phantom\"",
+             dense = kind == nullptr || *kind != "\"logistic\"";
   std::erase_if(draft["training"].rows, [](const Row& row) { return !row.needed; });
   const std::int64_t steps = dice.between(1, 4);
   Table& inner = draft["training.inner"];

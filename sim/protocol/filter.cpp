@@ -15,9 +15,7 @@
 #include "model/parameters.hpp"
 
 namespace psim {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<FilterSpec> filters_on(std::span<const FilterSpec> filters, bool push) {
   std::vector<FilterSpec> chosen;

@@ -241,8 +241,8 @@ struct Encoded {
 
 // Bytes of the key of a value in a message.
 struct KeyBytes {
-  std::size_t always = 0;       // 8: every value travels with its key; 0: a whole range needs none
-  bool are_in_ranges = false;   // listed keys are few ranges, which need no bytes for each key
+  std::size_t always = 0;      // 8: every value travels with its key; 0: a whole range needs none
+  bool are_in_ranges = false;  // listed keys are few ranges, which need no bytes for each key
   std::size_t of(bool listed) const {
     constexpr std::size_t position = 4;  // of a value in its range
     return always > 0 ? always : listed && !are_in_ranges ? position : 0;

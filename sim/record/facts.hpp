@@ -82,13 +82,13 @@ struct RunFacts {
   std::optional<std::int64_t> limit;  // of staleness: servers drop pushes beyond it
   bool cache = false;                 // workers pull only weights that are older than the bound allows
   std::optional<double> local_time;   // seconds: a clock has as many local steps as fit
-  std::int64_t dynamic_steps = 0;     // local steps of the fastest worker, where others take fewer; 0: none do
-  std::int64_t local_batch = 0;       // for both: samples of one local step; 0: not known
-  bool elastic = false;               // a push is sent before its clock's computation
-  bool overlap = false;     // a clock begins as soon as the weights of its first layers have arrived
-  bool shares_out = false;  // the scheduler shares out the samples of a clock
-  bool steals = false;      // workers compute samples of others
-  double slow_factor = 0;   // a worker above this factor is slow; 0: no detection
+  std::int64_t dynamic_steps = 0;  // local steps of the fastest worker, where others take fewer; 0: none do
+  std::int64_t local_batch = 0;    // for both: samples of one local step; 0: not known
+  bool elastic = false;            // a push is sent before its clock's computation
+  bool overlap = false;            // a clock begins as soon as the weights of its first layers have arrived
+  bool shares_out = false;         // the scheduler shares out the samples of a clock
+  bool steals = false;             // workers compute samples of others
+  double slow_factor = 0;          // a worker above this factor is slow; 0: no detection
   std::int64_t copies = 0, window = 0;
   bool every_push = false;         // every push is replicated, not every update
   bool at_least_once = false;      // a repeated push may be applied again

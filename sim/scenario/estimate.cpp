@@ -55,8 +55,7 @@ double copies_of_model(const Scenario& s) {
   if (!s.architecture.has_servers()) return workers * (3 + arrays + (s.filters.empty() ? 0 : 2));
   double times = 2.5 + arrays + workers + copies * (2 + arrays);
   if (s.training.update == UpdateAt::worker) times += workers * (1 + arrays);
-  if (s.training.has_local_steps() || s.consistency.cache ||
-      s.training.algorithm == Algorithm::elastic)
+  if (s.training.has_local_steps() || s.consistency.cache || s.training.algorithm == Algorithm::elastic)
     times += workers;
   if (!s.filters.empty()) times += workers;
   if (s.training.delay_compensation > 0) times += workers;

@@ -55,7 +55,8 @@ const Rule adam_rule = [](Weight& x, double g, double rate, int t) {
   x.w = x.w - rate * m / (std::sqrt(v) + 1e-3);
 };
 
-// With momentum 0.8, buffer 3, momentum_share 0.25, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3, l1 0.3 and l2 0.05.
+// With momentum 0.8, buffer 3, momentum_share 0.25, decay 0.95, beta1 0.7, beta2 0.9, epsilon 1e-3, l1 0.3
+// and l2 0.05.
 std::vector<Row> rows() {
   return {
       {"sgd", [](Weight& x, double g, double rate, int) { x.w = x.w - rate * g; }},
@@ -102,7 +103,13 @@ std::vector<Row> rows() {
 
 OptimizerSpec spec_of(OptimizerKind kind, double weight_decay) {
   return {.kind = kind,
-          .settings = {{"momentum", 0.8}, {"decay", 0.95}, {"beta1", 0.7}, {"beta2", 0.9}, {"epsilon", 1e-3}, {"buffer", 3}, {"momentum_share", 0.25}},
+          .settings = {{"momentum", 0.8},
+                       {"decay", 0.95},
+                       {"beta1", 0.7},
+                       {"beta2", 0.9},
+                       {"epsilon", 1e-3},
+                       {"buffer", 3},
+                       {"momentum_share", 0.25}},
           .weight_decay = weight_decay,
           .l1 = 0.3,
           .l2 = tested_l2};
@@ -152,16 +159,19 @@ TEST_CASE("every optimizer follows its recurrence, with weight decay and without
 
 TEST_CASE("with a buffer of one update, delayed Nesterov is Nesterov", "[optimizer]") {
   for (const double momentum_share : {0.0, 1.0}) {
-    Optimizer delayed({.kind = "delayed-nesterov", .settings = {{"buffer", 1}, {"momentum_share", momentum_share}}},
-                      Precision::float32, 100);
+    Optimizer delayed(
+        {.kind = "delayed-nesterov", .settings = {{"buffer", 1}, {"momentum_share", momentum_share}}},
+        Precision::float32, 100);
     Optimizer nesterov({.kind = "nesterov"}, Precision::float32, 100);
     const auto a = values_of(some_numbers(100, 0), Precision::float32), b = std::make_shared<Values>(*a);
     for (int t = 1; t <= 5; ++t) {
-      const std::vector<WeightedGradient> group{{{values_of(some_numbers(100, t), Precision::float32), 0, 100}, 1}};
+      const std::vector<WeightedGradient> group{
+          {{values_of(some_numbers(100, t), Precision::float32), 0, 100}, 1}};
       delayed.apply(*a, group, 0.1);
       nesterov.apply(*b, group, 0.1);
     }
-    for (std::size_t i = 0; i < 100; ++i) REQUIRE(a->as<float>()[i] == Approx(b->as<float>()[i]).epsilon(1e-6));
+    for (std::size_t i = 0; i < 100; ++i)
+      REQUIRE(a->as<float>()[i] == Approx(b->as<float>()[i]).epsilon(1e-6));
   }
 }
 
@@ -216,6 +226,15 @@ TEST_CASE("gradients are added in the order given", "[optimizer]") {
   };
   CHECK(apply({1, 1e16, -1e16}) == 0);
   CHECK(apply({1e16, -1e16, 1}) == -1);
+}
+
+TEST_CASE("a negative momentum takes back a part of the last step", "[optimizer]") {
+  Optimizer optimizer({.kind = "momentum", .settings = {{"momentum", -0.5}}}, Precision::float64, 1);
+  const auto w = values_of({0.0});
+  const std::vector<WeightedGradient> one{{{values_of({1.0}), 0, 1}, 1.0}};
+  optimizer.apply(*w, one, 1);
+  optimizer.apply(*w, one, 1);
+  CHECK(w->as<double>()[0] == -1.5);  // 1, then 1 - 0.5
 }
 
 TEST_CASE("an optimizer's state belongs to it alone", "[optimizer]") {

@@ -41,10 +41,12 @@ TEST_CASE("an inner loop of sgd with an outer rate of 1 is local SGD to the last
   for (const std::string& consistency : {std::string("model = \"bsp\""), asp}) {
     const Json local = curve_of("learning_rate = 0.05\nlocal_steps = 4", consistency);
     CHECK(curve_of("inner = {learning_rate = 0.05, steps = 4}", consistency) == local);
-    CHECK(curve_of("learning_rate = 0.05\nlocal_steps = 4\nouter = {learning_rate = 1.0}", consistency) == local);
-    CHECK(curve_of("inner = {learning_rate = 0.05, steps = 4}\nouter = {optimizer = \"nesterov\", learning_rate = "
-                   "1.0, momentum = 0.0}",
-                   consistency) == local);
+    CHECK(curve_of("learning_rate = 0.05\nlocal_steps = 4\nouter = {learning_rate = 1.0}", consistency) ==
+          local);
+    CHECK(curve_of(
+              "inner = {learning_rate = 0.05, steps = 4}\nouter = {optimizer = \"nesterov\", learning_rate = "
+              "1.0, momentum = 0.0}",
+              consistency) == local);
   }
 }
 
@@ -57,10 +59,11 @@ TEST_CASE("an outer rate of 0 leaves the weights still", "[oracle][loops]") {
 TEST_CASE("one worker with an outer rate of 1 ends on its own copy", "[oracle][loops]") {
   for (const char* optimizer : {"adamw", "adam", "nesterov", "delayed-nesterov"}) {
     const auto loss_of = [&](int steps, int inner) {
-      return of_two_workers({.training = fmt::format("inner = {{optimizer = \"{}\", learning_rate = 0.03, weight_decay = 0.2, "
-                                           "steps = {}}}\nouter = {{learning_rate = 1.0}}",
-                                           optimizer, inner),
-                   .steps = steps})
+      return of_two_workers({.training = fmt::format(
+                                 "inner = {{optimizer = \"{}\", learning_rate = 0.03, weight_decay = 0.2, "
+                                 "steps = {}}}\nouter = {{learning_rate = 1.0}}",
+                                 optimizer, inner),
+                             .steps = steps})
           .set({"cluster.workers=1"})
           .run()["final"]["loss"]
           .get<double>();
@@ -89,13 +92,15 @@ TEST_CASE("DiLoCo: AdamW on the workers, Nesterov on the mean of their moves", "
       weights.push_back(weights.back() - outer * (momentum * m + move));
     }
     const std::string training = fmt::format(
-        "inner = {{optimizer = \"adamw\", learning_rate = {}, weight_decay = {}, steps = 5, state = \"{}\"}}\n"
+        "inner = {{optimizer = \"adamw\", learning_rate = {}, weight_decay = {}, steps = 5, state = "
+        "\"{}\"}}\n"
         "outer = {{optimizer = \"nesterov\", learning_rate = {}, momentum = {}}}",
         rate, decay, fresh ? "fresh" : "kept", outer, momentum);
     INFO(training);
     check_losses(of_two_workers({.training = training}).run(), weights);
-    check_losses(of_two_workers({.training = training, .consistency = ""}).set({"architecture.kind=all-reduce"}).run(),
-                 weights);
+    check_losses(
+        of_two_workers({.training = training, .consistency = ""}).set({"architecture.kind=all-reduce"}).run(),
+        weights);
   }
 }
 
@@ -121,11 +126,12 @@ TEST_CASE("delayed Nesterov: every push moves the weights, every fourth the mome
     weights.push_back(weights.back() - outer * ((is_full ? beta * m : 0) + move / 4));
     pulled[worker] = weights.back();
   }
-  check_losses(of_two_workers({.training = fmt::format("inner = {{learning_rate = {}, steps = 2}}\nouter = {{optimizer = "
-                                             "\"delayed-nesterov\", learning_rate = {}, momentum = {}, buffer = 4}}",
-                                             rate, outer, beta),
-                     .consistency = asp,
-                     .more = "straggler = [{workers = [1], slowdown = 1.7}]"})
+  check_losses(of_two_workers({.training = fmt::format(
+                                   "inner = {{learning_rate = {}, steps = 2}}\nouter = {{optimizer = "
+                                   "\"delayed-nesterov\", learning_rate = {}, momentum = {}, buffer = 4}}",
+                                   rate, outer, beta),
+                               .consistency = asp,
+                               .more = "straggler = [{workers = [1], slowdown = 1.7}]"})
                    .run(),
                weights);
 }
@@ -133,8 +139,8 @@ TEST_CASE("delayed Nesterov: every push moves the weights, every fourth the mome
 TEST_CASE("dynamic local updates: all workers end a clock together", "[oracle][loops]") {
   const auto run = [](const std::string& stragglers, const std::string& fault) {
     return of_two_workers({.training = "inner = {steps = 8, dynamic = true}",
-                 .steps = 5,
-                 .more = fmt::format("straggler = [{}]\n{}", stragglers, fault)})
+                           .steps = 5,
+                           .more = fmt::format("straggler = [{}]\n{}", stragglers, fault)})
         .set({"cluster.workers=2"})
         .run();
   };
@@ -157,9 +163,9 @@ TEST_CASE("the clock of the notebook of asynchronous DiLoCo", "[oracle][loops]")
     std::string stragglers;
     for (int w = 1; w < 4; ++w)
       stragglers += fmt::format("{{workers = [{}], slowdown = {:.17g}}}, ", w, seconds[w] / seconds[0]);
-    return ScenarioBuilder({"data.source=blobs", "data.samples=60", "data.features=2", "data.classes=2", "training.batch_size=4",
-                            "model.layers=[2, 2]", "training.evaluate_every=1 update", "cluster.workers=4",
-                            "compute.time=580ms"})
+    return ScenarioBuilder({"data.source=blobs", "data.samples=60", "data.features=2", "data.classes=2",
+                            "training.batch_size=4", "model.layers=[2, 2]",
+                            "training.evaluate_every=1 update", "cluster.workers=4", "compute.time=580ms"})
         .links("1000Tbps", "0s")
         .with("training", "inner = {steps = 20}")
         .with(fmt::format("straggler = [{}]", stragglers))
@@ -183,14 +189,14 @@ TEST_CASE("the clock of the notebook of asynchronous DiLoCo", "[oracle][loops]")
 
 namespace {
 
-// torchft's mock trainer (test_fixtures, October 2025): every gradient is 2, the inner rate 1, the outer rate 2,
-// and each of two fragments has one weight, 1 at first. Here the target is so far away that rounding removes
-// the weights from the error, so both gradients are 2 to the last bit.
+// torchft's mock trainer (test_fixtures, October 2025): every gradient is 2, the inner rate 1, the outer rate
+// 2, and each of two fragments has one weight, 1 at first. Here the target is so far away that rounding
+// removes the weights from the error, so both gradients are 2 to the last bit.
 std::string weights_after(int clocks, const std::array<double, 2>& start_at, const std::string& loops) {
   const double input = std::pow(2.0, -30), target = -std::pow(2.0, 31);
-  return ScenarioBuilder({"data.source=inline", "data.partition=contiguous",
-                          "model.bias=false", "model.activation=identity", "model.loss=half-sse",
-                          "model.precision=float64", "training.batch_size=1", "cluster.workers=2"})
+  return ScenarioBuilder({"data.source=inline", "data.partition=contiguous", "model.bias=false",
+                          "model.activation=identity", "model.loss=half-sse", "model.precision=float64",
+                          "training.batch_size=1", "cluster.workers=2"})
       .set("model.layers", "[2, 1]")
       .set("model.weights", fmt::format("[[[{}, {}]]]", start_at[0], start_at[1]))
       .set("data.inputs", fmt::format("[[{0:.17g}, {0:.17g}], [{0:.17g}, {0:.17g}]]", input))
@@ -209,18 +215,17 @@ TEST_CASE("streaming DiLoCo: the common weights of torchft's fixtures, to the la
     double mix;
     std::vector<std::array<double, 2>> history;  // global_parameter_history, after each clock
   };
-  const std::vector<Fixture> fixtures{
-      {0, 0, {{-11, 1}, {-11, -23}, {-35, -23}, {-35, -47}}},
-      {0, 0.5, {{-11, 1}, {-11, -23}, {-29, -23}, {-29, -35}}},
-      {0, 1, {{-11, 1}, {-11, -23}, {-23, -23}, {-23, -23}}},
-      {1, 0, {{-7, 1}, {-7, -19}, {-27, -19}, {-27, -39}}},
-      {1, 0.5, {{-7, 1}, {-7, -19}, {-25, -19}, {-25, -31}}},
-      {1, 1, {{-7, 1}, {-7, -19}, {-23, -19}, {-23, -23}}}};
+  const std::vector<Fixture> fixtures{{0, 0, {{-11, 1}, {-11, -23}, {-35, -23}, {-35, -47}}},
+                                      {0, 0.5, {{-11, 1}, {-11, -23}, {-29, -23}, {-29, -35}}},
+                                      {0, 1, {{-11, 1}, {-11, -23}, {-23, -23}, {-23, -23}}},
+                                      {1, 0, {{-7, 1}, {-7, -19}, {-27, -19}, {-27, -39}}},
+                                      {1, 0.5, {{-7, 1}, {-7, -19}, {-25, -19}, {-25, -31}}},
+                                      {1, 1, {{-7, 1}, {-7, -19}, {-23, -19}, {-23, -23}}}};
   for (const Fixture& one : fixtures) {
-    const std::string loops =
-        fmt::format("inner = {{learning_rate = 1.0, steps = 6}}\nouter = {{learning_rate = 2.0, fragments = 2, "
-                    "delay = {}, mix = {}}}",
-                    one.delay, one.mix);
+    const std::string loops = fmt::format(
+        "inner = {{learning_rate = 1.0, steps = 6}}\nouter = {{learning_rate = 2.0, fragments = 2, "
+        "delay = {}, mix = {}}}",
+        one.delay, one.mix);
     for (int clock = 1; clock <= 4; ++clock) {
       const std::array<double, 2>& expected = one.history[static_cast<std::size_t>(clock) - 1];
       INFO(loops << ", clock " << clock);

@@ -39,8 +39,8 @@ TEST_CASE("local SGD: the servers' weights are the mean of the workers' after H 
         weights.push_back(sum / 2);
       }
       const Json run =
-          of_two_workers({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}", rate,
-                                        local, warmup)})
+          of_two_workers({.training = fmt::format("learning_rate = {}\nlocal_steps = {}\nwarmup_steps = {}",
+                                                  rate, local, warmup)})
               .run();
       check_losses(run, weights);
       // Every batch takes its time; the network takes none.
@@ -192,9 +192,10 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
       }
       const std::string rate_of = alpha == 0.45 ? "" : fmt::format("elastic_rate = {}\n", alpha);  // 0.9 / 2
       check_losses(
-          of_two_workers({.training = fmt::format(
-                    "algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}\nweight_decay = {}",
-                    rate, rate_of, tau, decay)})
+          of_two_workers(
+              {.training = fmt::format(
+                   "algorithm = \"elastic\"\nlearning_rate = {}\n{}local_steps = {}\nweight_decay = {}", rate,
+                   rate_of, tau, decay)})
               .run(),
           centre);
     }
@@ -203,8 +204,9 @@ TEST_CASE("elastic averaging, synchronous, is the paper's recursion", "[oracle][
 
 TEST_CASE("elastic averaging at rate 0 moves nothing", "[oracle][rhythm]") {
   for (const char* consistency : {"model = \"bsp\"", "model = \"asp\""}) {
-    const Json run =
-        of_two_workers({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0", .consistency = consistency}).run();
+    const Json run = of_two_workers({.training = "algorithm = \"elastic\"\nlearning_rate = 0.0",
+                                     .consistency = consistency})
+                         .run();
     CHECK(run["final"]["loss"] == run["initial"]["loss"]);
     CHECK(run["updates"] >= 8);
   }
@@ -214,8 +216,8 @@ TEST_CASE("a worker pulls every K clocks, and pushes every clock", "[oracle][rhy
   for (const int every : {1, 3, 8}) {
     INFO("K = " << every);
     const TracedRun run = of_two_workers({.training = fmt::format("pull_every = {}", every),
-                                .steps = 12,
-                                .consistency = "model = \"asp\""})
+                                          .steps = 12,
+                                          .consistency = "model = \"asp\""})
                               .trace();
     const std::size_t pulls = (12 + static_cast<std::size_t>(every) - 1) / static_cast<std::size_t>(every);
     for (const int worker : {2, 3}) {

@@ -241,8 +241,8 @@ TEST_CASE("random scenarios with failures keep the books in order", "[verify][sl
 
 TEST_CASE("scenarios that come with psim keep their promises", "[verify][slow]") {
   for (const char* name : {"architectures", "compression", "delay_compensation", "devices", "elastic",
-                           "load_balance", "local_sgd", "outer_loop", "priority", "deadline", "clocked_cache", "quickstart",
-                           "stragglers", "update_on_worker"}) {
+                           "load_balance", "local_sgd", "outer_loop", "priority", "deadline", "clocked_cache",
+                           "quickstart", "stragglers", "update_on_worker"}) {
     const TemporaryFolder folder;
     const std::string file = (source_folder() / "scenarios" / name).string() + ".toml";
     REQUIRE(psim::test::psim({"run", file, "--trace", "events", "--out", "run"}, folder.path()).code == 0);

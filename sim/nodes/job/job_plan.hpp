@@ -56,8 +56,8 @@ struct JobPlan {
   std::shared_ptr<Sampler> sampler = {};  // it keeps the orders that it drew last
   // The keys that clock t pushes: those of fragment t modulo their number; empty: all keys in each clock.
   std::vector<std::shared_ptr<const BatchKeys>> fragments = {};
-  const DataSplit* split = nullptr;       // all samples
-  const Dataset* data = nullptr;          // the training set
+  const DataSplit* split = nullptr;  // all samples
+  const Dataset* data = nullptr;     // the training set
 
   const ConsistencyRule& rule = *shared_rule;
   Assembly::Places places = keys.places();

@@ -131,8 +131,7 @@ double AnswerFilters::encode(std::uint32_t shard, const Shard& place, NodeId to,
     it->second->answer_to(answer.number, answer.answered);
     encoded = it->second->encode(weights.values, weights.keys);
   } else {
-    encoded = FilterChain::plain(weights.values, weights.keys, job_.plan.precision(),
-                                 job_.plan.key_bytes());
+    encoded = FilterChain::plain(weights.values, weights.keys, job_.plan.precision(), job_.plan.key_bytes());
   }
   const double flops = encoded.flops;
   encoded.values.version = version;

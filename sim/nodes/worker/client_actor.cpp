@@ -68,8 +68,7 @@ Encoded PushEncoder::encode(std::uint32_t s, const std::shared_ptr<Values>& grad
   Content part = part_of(s, gradient, batch, block);
   FilterChain* filters = filters_.empty() ? nullptr : filters_[s].get();
   if (filters == nullptr)
-    return FilterChain::plain(part.values, part.keys, job_.plan.precision(),
-                              job_.plan.key_bytes());
+    return FilterChain::plain(part.values, part.keys, job_.plan.precision(), job_.plan.key_bytes());
   Encoded encoded =
       filters->encode(part.values, part.keys, part.weights, job_.plan.scenario.training.optimizer.l1);
   if (encoded.flops > 0) {

@@ -104,7 +104,8 @@ void ElasticStep::pull_to_centre() {
     spring = elastic_step(centre->get(), alpha, task_.local());
     round_to(job.plan.precision(), *spring);
   }
-  pushed_ = step_.kv.push(step_.kv.all_shards(), step_.clock, step_.to_push(spring), {.samples = training.batch_size});
+  pushed_ = step_.kv.push(step_.kv.all_shards(), step_.clock, step_.to_push(spring),
+                          {.samples = training.batch_size});
 }
 
 // A step that computes and communicates at the same time, layer by layer. The forward pass of a layer begins
@@ -259,7 +260,8 @@ bool FragmentStep::compute() {
   const auto cut = before.batches.end() - static_cast<std::ptrdiff_t>(rest);
   const double of_step = flops / static_cast<double>(all);
   after.batches.assign(cut, before.batches.end());
-  after.own->rates.erase(after.own->rates.begin(), after.own->rates.end() - static_cast<std::ptrdiff_t>(rest));
+  after.own->rates.erase(after.own->rates.begin(),
+                         after.own->rates.end() - static_cast<std::ptrdiff_t>(rest));
   after.own->fresh = false;
   before.batches.erase(cut, before.batches.end());
   step_.processor.copy(copies);

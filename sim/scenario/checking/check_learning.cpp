@@ -282,16 +282,18 @@ void check_fragments(const Check& check) {
               fmt::format("for example steps = {} in [training.inner]",
                           (inner.steps / outer.fragments + 1) * outer.fragments));
   else if (outer.delay >= inner.steps / outer.fragments)
-    check.add({"training.outer.delay", fragments, steps}, "a fragment would still be on its way when the next is pushed",
+    check.add({"training.outer.delay", fragments, steps},
+              "a fragment would still be on its way when the next is pushed",
               fmt::format("a clock has {}", counted(inner.steps / outer.fragments, "local step")),
               fmt::format("at most delay = {}", inner.steps / outer.fragments - 1));
   if (parameters < outer.fragments && check.s.model.kind->has_numbers)
     check.add({fragments, "model"}, fmt::format("the model has only {}", counted(parameters, "parameter")),
               fmt::format("{} fragments", outer.fragments), "give fewer fragments");
   if (outer.optimizer.kind->counts_steps)
-    check.add({"training.outer.optimizer", fragments},
-              fmt::format("{} counts its steps, and fragments have steps of their own", outer.optimizer.kind->name),
-              "with several fragments", "optimizer = \"nesterov\" (streaming DiLoCo), or fragments = 1");
+    check.add(
+        {"training.outer.optimizer", fragments},
+        fmt::format("{} counts its steps, and fragments have steps of their own", outer.optimizer.kind->name),
+        "with several fragments", "optimizer = \"nesterov\" (streaming DiLoCo), or fragments = 1");
 }
 
 }  // namespace

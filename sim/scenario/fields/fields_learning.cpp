@@ -235,10 +235,11 @@ void describe_optimizer(FieldVisitor& v, OptimizerSpec& o, const Need& need = {}
   const auto with_net = names_of_rows<OptimizerRow>([](const auto& row) { return row.elastic_net; });
   const auto without = names_of_rows<OptimizerRow>([](const auto& row) { return !row.elastic_net; });
   describe_settings<OptimizerRow>(v, "optimizer", o.settings);
-  v.field("weight_decay", &o.weight_decay,
-          "L2 regularisation: adds weight_decay times the weight to its gradient. adamw multiplies the weight "
-          "by 1 - learning_rate * weight_decay instead.",
-          within(0, 1e3), when("optimizer", without), only(need));
+  v.field(
+      "weight_decay", &o.weight_decay,
+      "L2 regularisation: adds weight_decay times the weight to its gradient. adamw multiplies the weight "
+      "by 1 - learning_rate * weight_decay instead.",
+      within(0, 1e3), when("optimizer", without), only(need));
   v.field("l1", &o.l1,
           "Penalty: adds l1 times the sum of the absolute weights to the loss, which makes some weights "
           "exactly 0.",
@@ -311,7 +312,9 @@ bool steps_on_servers(const Scenario& s) {
 namespace {
 
 Need with_numbers(const ModelSpec& m) {
-  return {.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] { return m.kind->has_numbers; }};
+  return {.keys = {"model.kind"}, .text = "with a model that learns", .met = [&m] {
+            return m.kind->has_numbers;
+          }};
 }
 
 void describe_inner(FieldVisitor& v, Scenario& s) {
@@ -323,34 +326,35 @@ void describe_inner(FieldVisitor& v, Scenario& s) {
           only(with_numbers(s.model)));
   v.field("steps", &inner.steps, "Number of steps between pull and push (H of DiLoCo).", within(1, 1e6));
   v.field("state", choice(inner.state), "What happens to the optimizer's state between two clocks.");
-  v.field("dynamic", &inner.dynamic,
-          "Whether slower workers take fewer steps: `steps` times the time of a step on the fastest worker, "
-          "divided by the worker's own, at least 1. Both are times of the last clock (DyLU: Liu et al., arXiv "
-          "2401.09135, 2024).");
+  v.field(
+      "dynamic", &inner.dynamic,
+      "Whether slower workers take fewer steps: `steps` times the time of a step on the fastest worker, "
+      "divided by the worker's own, at least 1. Both are times of the last clock (DyLU: Liu et al., arXiv "
+      "2401.09135, 2024).");
 }
 
 // Streaming DiLoCo.
 void describe_fragments(FieldVisitor& v, Scenario& s) {
   OuterLoop& outer = s.training.outer;
-  const Need parts{.keys = {"training.outer.fragments"},
-                   .text = "with several fragments",
-                   .met = [&outer] { return outer.fragments > 1; }};
+  const Need parts{.keys = {"training.outer.fragments"}, .text = "with several fragments", .met = [&outer] {
+                     return outer.fragments > 1;
+                   }};
   v.field("fragments", &outer.fragments,
           "Number of equal parts of consecutive weights that take turns: a clock has steps / fragments local "
           "steps, and clock t pushes and pulls fragment t modulo fragments (streaming DiLoCo: Douillard et "
           "al., arXiv 2501.18512, 2025). Workers train all weights all the time.",
-          within(1, 1e4),
-          only({.keys = {"training.inner"}, .text = "with [training.inner]", .met = [&s] {
-                  return s.training.inner.given;
-                }}));
+          within(1, 1e4), only({.keys = {"training.inner"}, .text = "with [training.inner]", .met = [&s] {
+                                  return s.training.inner.given;
+                                }}));
   v.field("delay", &outer.delay,
           "Number of local steps that a worker takes between the push of a fragment and its new values; they "
           "travel meanwhile.",
           within(0, 1e6), only(parts));
-  v.field("mix", &outer.mix,
-          "Share of the worker's own weights in the fragment that it gets (alpha of streaming DiLoCo); the rest "
-          "are the new common weights.",
-          within(0, 1), only(parts));
+  v.field(
+      "mix", &outer.mix,
+      "Share of the worker's own weights in the fragment that it gets (alpha of streaming DiLoCo); the rest "
+      "are the new common weights.",
+      within(0, 1), only(parts));
 }
 
 void describe_loops(FieldVisitor& v, Scenario& s) {
@@ -359,13 +363,15 @@ void describe_loops(FieldVisitor& v, Scenario& s) {
       "inner",
       "The inner loop of a worker: steps of an optimizer of its own between a pull and a push (DiLoCo: "
       "Douillard et al., arXiv 2311.08105, 2023). The worker pushes the weights before these steps minus "
-      "those after them. Without this table workers step as `optimizer`, `learning_rate` and `local_steps` of "
+      "those after them. Without this table workers step as `optimizer`, `learning_rate` and `local_steps` "
+      "of "
       "[training] say.",
       [&] { describe_inner(v, s); }, &t.inner.given);
   v.table(
       "outer",
       "The outer loop of the nodes with the common weights: an optimizer whose gradient is the mean of the "
-      "workers' pushes, each the weights before its steps minus those after them. Without this table the mean "
+      "workers' pushes, each the weights before its steps minus those after them. Without this table the "
+      "mean "
       "is subtracted, as with sgd and learning_rate = 1.",
       [&] {
         v.field("optimizer", choice(t.outer.optimizer.kind), "How the mean push moves the weights.");
@@ -379,7 +385,8 @@ void describe_loops(FieldVisitor& v, Scenario& s) {
 
 // Of a field of [training] that a field of [training.inner] replaces.
 Need without_inner(const TrainingSpec& t) {
-  return {.keys = {"training.inner"}, .text = "without [training.inner]", .met = [&t] { return !t.inner.given; }};
+  return {
+      .keys = {"training.inner"}, .text = "without [training.inner]", .met = [&t] { return !t.inner.given; }};
 }
 
 }  // namespace
@@ -469,7 +476,8 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
           "ICLR 2019). Each step computes one batch, and runs the optimizer with its rate, weight decay and "
           "the worker's own state. The worker pushes how far the steps moved its copy.",
           within(1, 1e6),
-          only({.keys = {"training.inner"}, .text = "without [training.inner], whose `steps` replace it",
+          only({.keys = {"training.inner"},
+                .text = "without [training.inner], whose `steps` replace it",
                 .met = [&t] { return !t.inner.given; }}));
   v.field("local_time", &t.local_time,
           "Time of a clock, instead of a number of local steps. A clock has as many local steps as fit in "
