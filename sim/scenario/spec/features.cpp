@@ -334,8 +334,8 @@ const Feature feature_table[] = {
     row("fragments that take turns",
         "training.outer = {fragments = 2}\ntraining.inner = {steps = 4}",
         "fragments = 1 in [training.outer]",
-        {.needs = servers | counts_alone | whole_pushes | whole_steps | own_clocks | counted_batches | real_data |
-                  arrives_once | one_group,
+        {.needs = servers | counts_alone | whole_pushes | whole_steps | own_clocks | counted_batches |
+                  real_data | arrives_once | one_group,
          .takes = all_weights | regular_pulls},
         places_of_fragments),
     row("a clock of fixed duration", "training.local_time = \"3ms\"", "no local_time",
