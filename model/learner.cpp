@@ -222,6 +222,27 @@ std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec) {
   return one;
 }
 
+std::optional<std::vector<ArrayShape>> arrays_in(const ModelSpec& spec, std::span<const Range> ranges) {
+  const std::vector<ParameterArray> all = parameter_arrays(spec);
+  std::vector<ArrayShape> shapes;
+  std::size_t before = 0;
+  for (const Range& range : ranges) {
+    const std::size_t end = range.begin + range.count;
+    std::size_t next = range.begin;
+    for (const ParameterArray& array : all) {
+      if (array.range.begin != next || array.range.begin + array.range.count > end) continue;
+      const bool is_matrix = array.shape.size() == 2;
+      shapes.push_back({.begin = before + next - range.begin,
+                        .rows = is_matrix ? array.shape[0] : array.range.count,
+                        .columns = is_matrix ? array.shape[1] : 1});
+      next += array.range.count;
+    }
+    if (next != end) return std::nullopt;
+    before += range.count;
+  }
+  return shapes;
+}
+
 // A product with a weight matrix costs the same forward, for the weights' gradient, and for passing the error
 // on; the first layer need not pass it on. Phantom layers cost in proportion to their size, unless the
 // scenario gives their shares of the computing.

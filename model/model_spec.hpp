@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -86,6 +87,10 @@ struct ParameterArray {
 };
 // In the order of the weight vector; a phantom model has the arrays of its `arrays`, or one array.
 std::vector<ParameterArray> parameter_arrays(const ModelSpec& spec);
+
+// The shapes of the arrays in these ranges, which are stored one after the other; none if a range cuts an
+// array.
+std::optional<std::vector<ArrayShape>> arrays_in(const ModelSpec& spec, std::span<const Range> ranges);
 
 // The work of each layer, as shares of a gradient's work: all shares of all layers sum to 1.
 struct LayerWork {

@@ -4,11 +4,14 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <deque>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
 #include "model/base/parallel.hpp"
 #include "model/numerics/functions.hpp"
+#include "model/numerics/newton_schulz.hpp"
 
 namespace psim {
 namespace {
@@ -17,11 +20,17 @@ namespace {
 template <class Scalar>
 class Step {
  public:
-  Step(const OptimizerSpec& spec, double rate, std::int64_t t)
-      : move_(spec.kind->rule.of(StepNumbers<Scalar>{
-            .settings = spec.settings, .learning_rate = rate, .l1 = spec.l1, .l2 = spec.l2, .t = t})),
+  Step(const OptimizerSpec& spec, double rate, std::int64_t t, std::size_t columns = 1)
+      : move_(spec.kind->rule.of(StepNumbers<Scalar>{.settings = spec.settings,
+                                                     .learning_rate = rate,
+                                                     .l1 = spec.l1,
+                                                     .l2 = spec.l2,
+                                                     .t = t,
+                                                     .columns = columns,
+                                                     .weight_decay = spec.weight_decay})),
         decay_(static_cast<Scalar>(is_coupled(spec) ? spec.weight_decay : 0)),
-        kept_(static_cast<Scalar>(spec.kind->decoupled_decay ? 1 - rate * spec.weight_decay : 1)) {}
+        kept_(static_cast<Scalar>(spec.kind->decay == WeightDecay::decoupled ? 1 - rate * spec.weight_decay
+                                                                             : 1)) {}
 
   void operator()(Scalar* w, Scalar* g, Scalar* first, Scalar* second, std::size_t n) const {
     if (decay_ != Scalar(0)) {
@@ -35,7 +44,7 @@ class Step {
 
  private:
   static bool is_coupled(const OptimizerSpec& spec) {
-    return !spec.kind->elastic_net && !spec.kind->decoupled_decay;
+    return !spec.kind->elastic_net && spec.kind->decay == WeightDecay::in_gradient;
   }
 
   StepFunction<Scalar> move_;
@@ -76,6 +85,24 @@ void update_part(const Step<Scalar>& step, const Arrays<Scalar>& arrays, std::si
     }
     step(arrays.weights + begin, g.data(), arrays.first ? arrays.first + begin : nullptr,
          arrays.second ? arrays.second + begin : nullptr, n);
+  }
+}
+
+// Array by array: the rule sees each matrix or vector as a whole.
+template <class Scalar>
+void update_arrays(const OptimizerSpec& spec, double rate, std::int64_t t, const Arrays<Scalar>& arrays,
+                   std::span<const WeightedGradient> group) {
+  std::vector<Scalar> g;
+  for (const ArrayShape& array : spec.arrays) {
+    const std::size_t n = array.rows * array.columns;
+    g.assign(n, 0);
+    for (const WeightedGradient& part : group) {
+      const Scalar* p = part.gradient.as<Scalar>().data() + array.begin;
+      for (std::size_t i = 0; i < n; ++i) g[i] += static_cast<Scalar>(part.weight) * p[i];
+    }
+    const auto of = [&](Scalar* all) { return all ? all + array.begin : nullptr; };
+    Step<Scalar>(spec, rate, t, array.columns)(of(arrays.weights), g.data(), of(arrays.first),
+                                               of(arrays.second), n);
   }
 }
 
@@ -172,10 +199,14 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
     throw std::logic_error("gradients that do not fit the weights or each other");
   with_scalar(weights.precision(), [&](auto zero) {
     using Scalar = decltype(zero);
-    const Step<Scalar> step(spec_, rate, steps_);
     const Arrays<Scalar> arrays{.weights = weights.as<Scalar>().data(),
                                 .first = state_.empty() ? nullptr : state_[0].as<Scalar>().data(),
                                 .second = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data()};
+    if (spec_.kind->whole_arrays) {
+      if (sparse != 0) throw std::logic_error("a rule of whole arrays gets whole gradients");
+      return update_arrays(spec_, rate, steps_, arrays, group);
+    }
+    const Step<Scalar> step(spec_, rate, steps_);
     if (sparse == 0)
       return parallel_for(weights.size(), block, [&](std::size_t begin, std::size_t end) {
         update_part(step, arrays, begin, end, group);
@@ -266,6 +297,15 @@ const auto look_ahead = [](const auto& step) {
   };
 };
 
+const Setting trust{.key = "trust",
+                    .doc =
+                        "The rate of an array is this number times the norm of its weights over that of its "
+                        "gradient (eta of LARS).",
+                    .value = 0.001,
+                    .min = 0,
+                    .max = 1e3,
+                    .above_min = true,
+                    .draws = {"0.1"}};
 const Setting buffer{.key = "buffer",
                      .doc = "Number of updates from one change of the momentum to the next (N of the paper).",
                      .value = std::int64_t{4},
@@ -332,6 +372,68 @@ const auto adam = [](const auto& step) {
   };
 };
 
+double norm_of(const auto* x, std::size_t n) {
+  double squares = 0;
+  for (std::size_t i = 0; i < n; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return std::sqrt(squares);
+}
+
+// Jordan et al. 2024: a matrix takes the orthogonal matrix near its gradient's momentum, as long as the
+// matrix is tall; a vector takes the step of Adam.
+const auto orthogonal = [](const auto& step) {
+  using Scalar = decltype(step.rate());
+  const Scalar mu = step(momentum), b2 = step(beta2), eps = step(epsilon);
+  const Scalar bias1 = step.bias(momentum), bias2 = step.bias(beta2);
+  return [rate = step.rate(), columns = step.columns, mu, b2, eps, bias1, bias2](
+             auto* w, auto* g, auto* mean, auto* square, std::size_t n) {
+    const std::size_t rows = n / columns;
+    const bool is_matrix = rows > 1 && columns > 1;
+    for (std::size_t i = 0; i < n; ++i) {
+      mean[i] = mu * mean[i] + (1 - mu) * g[i];
+      square[i] = b2 * square[i] + (1 - b2) * (g[i] * g[i]);
+      g[i] =
+          is_matrix ? (1 - mu) * g[i] + mu * mean[i] : mean[i] / bias1 / (std::sqrt(square[i] / bias2) + eps);
+    }
+    if (is_matrix) numerics::newton_schulz(&g[0], rows, columns);
+    const double tall = std::max(1.0, static_cast<double>(rows) / static_cast<double>(columns));
+    const Scalar factor = rate * static_cast<Scalar>(is_matrix ? std::sqrt(tall) : 1);
+    for (std::size_t i = 0; i < n; ++i) w[i] -= factor * g[i];
+  };
+};
+
+// You, Gitman, Ginsburg 2017: each array has a rate of its own, in proportion to the norm of its weights over
+// that of its gradient.
+const auto layerwise = [](const auto& step) {
+  using Scalar = decltype(step.rate());
+  return [rate = step.learning_rate, decay = step.weight_decay, mu = step(momentum),
+          trusted = static_cast<double>(step(trust))](auto* w, auto* g, auto* s, auto*, std::size_t n) {
+    const double weights = norm_of(w, n), gradient = norm_of(g, n);
+    const bool has_ratio = weights > 0 && gradient > 0;
+    const double local = has_ratio ? trusted * weights / (gradient + decay * weights) : 1;
+    for (std::size_t i = 0; i < n; ++i) {
+      s[i] = mu * s[i] + static_cast<Scalar>(rate * local) * (g[i] + static_cast<Scalar>(decay) * w[i]);
+      w[i] -= s[i];
+    }
+  };
+};
+
+// You et al., ICLR 2020, algorithm 2: the step of Adam with decoupled decay, in the length of the weights.
+const auto layerwise_adam = [](const auto& step) {
+  using Scalar = decltype(step.rate());
+  const auto b1 = step(beta1), b2 = step(beta2), bias1 = step.bias(beta1), bias2 = step.bias(beta2);
+  return [rate = step.learning_rate, decay = static_cast<Scalar>(step.weight_decay), b1, b2, bias1, bias2,
+          eps = step(epsilon)](auto* w, auto* g, auto* mean, auto* square, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      mean[i] = b1 * mean[i] + (1 - b1) * g[i];
+      square[i] = b2 * square[i] + (1 - b2) * (g[i] * g[i]);
+      g[i] = (mean[i] / bias1) / (std::sqrt(square[i] / bias2) + eps) + decay * w[i];
+    }
+    const double weights = norm_of(w, n), direction = norm_of(g, n);
+    const double ratio = weights > 0 && direction > 0 ? weights / direction : 1;
+    for (std::size_t i = 0; i < n; ++i) w[i] -= static_cast<Scalar>(rate * ratio) * g[i];
+  };
+};
+
 // Parikh, Boyd 2014, 4.2 and 6.5.3: a gradient step of the loss alone, then the elastic net's proximal
 // operator: the soft threshold, multiplied by the factor of l2.
 const auto proximal = [](const auto& step) {
@@ -346,11 +448,43 @@ const auto proximal = [](const auto& step) {
   };
 };
 
+std::deque<OptimizerRow> rows_of_whole_arrays() {
+  return {
+      {.name = "muon",
+       .doc = "the orthogonal matrix near the momentum of a matrix's gradient; vectors take Adam's step "
+              "(Jordan et al. 2024)",
+       .settings = {&momentum, &beta2, &epsilon},
+       .state_arrays = 2,
+       .rule = orthogonal,
+       .decay = WeightDecay::decoupled,
+       .counts_steps = true,
+       .whole_arrays = true,
+       .fuzz = 0.3},
+      {.name = "lars",
+       .doc = "momentum with a rate for each array (You, Gitman, Ginsburg 2017)",
+       .settings = {&momentum, &trust},
+       .state_arrays = 1,
+       .rule = layerwise,
+       .decay = WeightDecay::by_rule,
+       .whole_arrays = true,
+       .fuzz = 0.3},
+      {.name = "lamb",
+       .doc = "Adam with a rate for each array and decoupled decay (You et al., ICLR 2020)",
+       .settings = {&beta1, &beta2, &epsilon},
+       .state_arrays = 2,
+       .rule = layerwise_adam,
+       .decay = WeightDecay::by_rule,
+       .counts_steps = true,
+       .whole_arrays = true,
+       .fuzz = 0.3},
+  };
+}
+
 }  // namespace
 
 template <>
 std::deque<OptimizerRow> built_in_rows() {
-  return {
+  std::deque<OptimizerRow> rows{
       {.name = "sgd", .doc = "w -= rate * g", .rule = gradient_descent},
       {.name = "momentum",
        .doc = "heavy ball (Polyak 1964)",
@@ -387,7 +521,7 @@ std::deque<OptimizerRow> built_in_rows() {
        .state_arrays = 2,
        .rule = adam,
        .adaptive = true,
-       .decoupled_decay = true,
+       .decay = WeightDecay::decoupled,
        .counts_steps = true},
       {.name = "delayed-nesterov",
        .doc = "Nesterov's momentum, which changes only every `buffer` updates (Liu et al., arXiv 2401.09135, "
@@ -401,6 +535,8 @@ std::deque<OptimizerRow> built_in_rows() {
        .rule = proximal,
        .elastic_net = true},
   };
+  std::ranges::move(rows_of_whole_arrays(), std::back_inserter(rows));
+  return rows;
 }
 
 }  // namespace psim

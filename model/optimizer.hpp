@@ -26,6 +26,10 @@ struct StepNumbers {
   double learning_rate;
   double l1, l2;   // for rules with an elastic net
   std::int64_t t;  // 1 at the first step
+  // For rules of whole arrays: the columns of this matrix, which is stored row by row (1: a vector); and the
+  // decay, for rules that do it themselves.
+  std::size_t columns = 1;
+  double weight_decay = 0;
 
   Scalar rate() const { return static_cast<Scalar>(learning_rate); }
   Scalar operator()(const Setting& setting) const { return static_cast<Scalar>(settings.of(setting)); }
@@ -65,6 +69,11 @@ class StepRule {
   Maker<double> of_double_;
 };
 
+// How weight decay changes a step: its product with the weights is added to their gradient (L2); it
+// multiplies the weights by 1 - rate * weight_decay before the step (Loshchilov, Hutter, ICLR 2019); or the
+// rule does it.
+enum class WeightDecay : std::uint8_t { in_gradient, decoupled, by_rule };
+
 struct OptimizerRow {
   std::string_view name, doc;     // the doc includes the source
   std::string_view aliases = {};  // separated by spaces
@@ -74,11 +83,12 @@ struct OptimizerRow {
   // The rule takes l1 and l2 instead of weight_decay, and moves weights whose gradient is zero.
   bool elastic_net = false;
   bool adaptive = false;  // it divides each gradient by a running measure of its size
-  // Weight decay multiplies the weights by 1 - rate * weight_decay before the step, and is no part of the
-  // gradient (Loshchilov, Hutter, ICLR 2019).
-  bool decoupled_decay = false;
+  WeightDecay decay = WeightDecay::in_gradient;
   bool counts_steps = false;  // its rule uses the number of the step
-  double fuzz = 1;            // how often the fuzzer draws it, relative to 1
+  // The rule is called with one whole matrix or vector of the model at a time, not with any part of the
+  // weights.
+  bool whole_arrays = false;
+  double fuzz = 1;  // how often the fuzzer draws it, relative to 1
 };
 
 template <>
@@ -91,6 +101,7 @@ struct OptimizerSpec {
   double weight_decay = 0.0;  // L2, or decoupled by the kind; not for an elastic net
   double l1 = 0.0;            // elastic net: l1 * |w| and l2 / 2 * w^2 are added to the loss
   double l2 = 0.0;
+  std::vector<ArrayShape> arrays = {};  // for a rule of whole arrays: all weights, in order
 
   // sgd without decay: the rate is only a factor of the gradient.
   bool is_plain() const { return kind == "sgd" && weight_decay == 0; }

@@ -98,6 +98,11 @@ struct Range {
   std::size_t count = 0;
   bool operator==(const Range&) const = default;
 };
+
+// A matrix among other values, stored row by row; a vector has one column.
+struct ArrayShape {
+  std::size_t begin, rows, columns;
+};
 // The values `range` of a slice.
 inline Slice part_of(const Slice& slice, Range range) {
   return {slice.values, slice.begin + range.begin, range.count, slice.version};

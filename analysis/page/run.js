@@ -102,7 +102,7 @@ if (data.kind === "run") {
   drawHistogram();
   if (drawn.events) drawEvents();
   if (drawn.timeline) {
-    line = new TimeLine(document.getElementById("timeline"), drawn.timeline, drawn.events, drawn.path, drawn.show && shownEvents(drawn.show).filter((one) => one.what === "sent" && one.until < Infinity), drawn.show?.messages);
+    line = new TimeLine(document.getElementById("timeline"), drawn.timeline, drawn.events, drawn.path, drawn.show && !drawn.events?.messages && shownEvents(drawn.show).filter((one) => one.what === "sent" && one.until < Infinity), drawn.show?.messages);
     line.openAt(4);  // charts first show the whole run
     line.onView = follow;
     const steps = document.getElementById("show");

@@ -2,7 +2,9 @@
 "use strict";
 
 // {at, number, node, what, word, peer, shard, clock, version, bytes, staleness, sent}; `sent` is the event that sent the message. A sending also has the date and the index of the event that ends the message's way: `until`, `over`.
-function shownEvents(show) {
+const shownEvents = (show) => show.decoded ??= decodedEvents(show);
+
+function decodedEvents(show) {
   const events = [], byNumber = new Map();
   let number = 0, at = 0;
   for (const [more, later, node, what = 0, back = 0, word = 0, peer = 0, shard = 0, clock = 0, version = 0, bytes = 0, staleness = 0] of show.events) {

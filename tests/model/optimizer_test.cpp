@@ -129,9 +129,9 @@ void check(const Row& row, double weight_decay, std::size_t n, Precision precisi
                                               {{values_of(g2, precision), 0, n}, -1.5}};
     optimizer.apply(*weights, group, rate);
     for (std::size_t i = 0; i < n; ++i) {
-      const bool is_coupled = !row.kind->elastic_net && !row.kind->decoupled_decay;
+      const bool is_coupled = !row.kind->elastic_net && row.kind->decay == WeightDecay::in_gradient;
       const double decay = is_coupled ? weight_decay : 0;
-      if (row.kind->decoupled_decay) expected[i].w *= 1 - rate * weight_decay;
+      if (row.kind->decay == WeightDecay::decoupled) expected[i].w *= 1 - rate * weight_decay;
       row.rule(expected[i], 0.25 * g1[i] - 1.5 * g2[i] + decay * expected[i].w, rate, t);
     }
   }

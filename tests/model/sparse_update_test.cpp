@@ -55,6 +55,7 @@ void check_all_keys(OptimizerKind kind, std::size_t n) {
 TEST_CASE("a sparse update of all keys is the dense one, bit for bit", "[optimizer]") {
   const std::size_t n = GENERATE(0U, 1U, 37U, 2048U, 5001U);
   for (const OptimizerRow& row : all_rows<OptimizerRow>()) {
+    if (row.whole_arrays) continue;  // sparse models exclude them
     check_all_keys<float>(row.name, n);
     check_all_keys<double>(row.name, n);
   }
@@ -65,6 +66,7 @@ TEST_CASE("a sparse update of all keys is the dense one, bit for bit", "[optimiz
 TEST_CASE("untouched weights keep their values and their state", "[optimizer]") {
   const OptimizerKind kind =
       OptimizerKind::at(GENERATE(range(std::size_t{0}, all_rows<OptimizerRow>().size())));
+  if (kind->whole_arrays) return;
   constexpr std::size_t n = 5000, steps = 6;
   Optimizer optimizer(spec_of(kind), Precision::float64, n);
   const auto weights = random_values<double>(n, 0);

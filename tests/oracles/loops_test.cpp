@@ -233,3 +233,26 @@ TEST_CASE("streaming DiLoCo: the common weights of torchft's fixtures, to the la
     }
   }
 }
+
+TEST_CASE("optimizers of whole arrays: wherever they run, the steps are the same", "[oracle][loops]") {
+  for (const char* optimizer : {"muon", "lars", "lamb"}) {
+    const auto weights = [&](std::vector<std::string> more) {
+      more.push_back(fmt::format("training.optimizer={}", optimizer));
+      return ScenarioBuilder({"data.source=blobs", "data.samples=80", "data.features=6", "data.classes=3",
+                              "model.layers=[6, 8, 3]", "model.precision=float64", "training.batch_size=8",
+                              "training.weight_decay=0.01", "cluster.workers=1"})
+          .set({"training.learning_rate=0.05"})
+          .set(more)
+          .run()["final"]["loss"]
+          .get<double>();
+    };
+    const double alone = weights({"training.steps=12"});
+    INFO(optimizer);
+    CHECK(weights({"training.steps=12", "cluster.servers=3", "placement.kind=greedy"}) == alone);
+    CHECK(weights({"training.steps=12", "cluster.servers=3", "placement.kind=round-robin",
+                   "messages.unit=array"}) == alone);
+    CHECK(weights({"training.steps=3", "training.local_steps=4", "cluster.servers=2"}) ==
+          Approx(alone).epsilon(1e-9));
+    CHECK(weights({"training.steps=12", "architecture.kind=all-reduce"}) == alone);
+  }
+}

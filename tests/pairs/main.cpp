@@ -70,8 +70,8 @@ bool put_together(Assignments& a, const Assignments& b) {
   return true;
 }
 
-// Whether one of two features may switch the other off: they are two meanings of one field, or both choose
-// the model of consistency, or one sets nothing that the other does not set as well.
+// Whether one of two features may switch the other off without a note of psim: they are two meanings of one
+// field, or both choose the model of consistency, or one sets nothing that the other does not set as well.
 bool are_alternatives(const Feature& a, const Feature& b) {
   const Assignments first = assignments_of(a.example), second = assignments_of(b.example);
   const std::string model = "consistency.model";
@@ -148,8 +148,10 @@ class Pairs {
       if (!std::ranges::all_of(diagnostics.list(), is_table) || &a == &b) fail(diagnostics.render());
       return;
     }
-    if (exclude(a, b) && &a != &b) return fail("is not refused");
     const auto is_off = [&](const Feature& feature) { return feature.places(loaded->scenario).empty(); };
+    const bool is_told = diagnostics.render_notes().find("no-meaning") != std::string::npos;
+    if (&a != &b && is_told && (is_off(a) || is_off(b))) return static_cast<void>(++alternatives_);
+    if (exclude(a, b) && &a != &b) return fail("is not refused");
     if (is_off(a) || is_off(b)) {
       if (&a != &b && are_alternatives(a, b)) return static_cast<void>(++alternatives_);
       return fail("one of them is off");

@@ -108,6 +108,12 @@ std::shared_ptr<const ConsistencyRule> JobPlan::rule_of(const Shard& shard) cons
   return own;
 }
 
+OptimizerSpec JobPlan::with_arrays(OptimizerSpec optimizer, const std::vector<Range>& ranges) const {
+  if (!optimizer.kind->whole_arrays) return optimizer;
+  optimizer.arrays = arrays_in(scenario.model, ranges).value();
+  return optimizer;
+}
+
 RetrySpec JobPlan::retry() const {
   const RecoverySpec& recovery = scenario.recovery;
   return {.timeout = recovery.retry.value,

@@ -127,6 +127,8 @@ struct JobPlan {
   LearningRate update_rate() const {
     return adds_moves() ? LearningRate{.base = scenario.training.outer.learning_rate} : learning_rate();
   }
+  // The optimizer for the weights in these ranges, which are stored one after the other.
+  OptimizerSpec with_arrays(OptimizerSpec optimizer, const std::vector<Range>& ranges) const;
   bool adds_moves() const { return elastic() || pushes_moves(); }
   Precision precision() const { return scenario.model.precision; }
   Storage storage() const { return {precision(), scenario.training.multi_precision}; }

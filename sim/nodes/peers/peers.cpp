@@ -22,7 +22,7 @@ std::unique_ptr<Peers> make_peers(JobContext& job, const Values* weights) {
 Replica::Replica(const JobContext& job, const Values* initial, Range range)
     : job_(job), range_(range), rate_(job.plan.update_rate()) {
   if (!initial) return;
-  parameters_ = Parameters(job.plan.update_optimizer(), job.plan.storage(),
+  parameters_ = Parameters(job.plan.with_arrays(job.plan.update_optimizer(), {range}), job.plan.storage(),
                            Values::copy_of(*initial, range.begin, range.count));
   first_ = Parameters(parameters_);
 }

@@ -156,7 +156,7 @@ ShardWeights::Options weights_options(const JobContext& job, const Shard& shard)
   const bool is_sparse = job.plan.scenario.model.kind->is_sparse;
   // If workers update, they need every sum before their next step. So no gradient is stale.
   const bool compensates = !job.plan.workers_sum();
-  ShardWeights::Options options{.optimizer = job.plan.update_optimizer(),
+  ShardWeights::Options options{.optimizer = job.plan.with_arrays(job.plan.update_optimizer(), shard.ranges),
                                 .storage = job.plan.storage(),
                                 .loss_scale = job.plan.loss_scale(),
                                 .ranges = is_sparse ? shard.ranges : std::vector<Range>{},

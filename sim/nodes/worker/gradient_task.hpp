@@ -14,7 +14,7 @@ namespace psim {
 
 // The own steps of a worker in this clock.
 inline OwnSteps own_steps(const JobPlan& plan, std::int64_t clock, std::size_t count) {
-  return {.optimizer = plan.scenario.training.optimizer,
+  return {.optimizer = plan.with_arrays(plan.scenario.training.optimizer, {{0, plan.keys.parameters}}),
           .storage = plan.storage(),
           .loss_scale = plan.loss_scale(),
           .parameters = plan.keys.parameters,

@@ -360,7 +360,7 @@ LocalWork StepContext::begin(bool keep) {
                  .devices = job.plan.scenario.cluster.worker_devices.count,
                  .keep = keep};
   if (job.plan.learner == nullptr) return work;
-  if (work.keys) job.state.totals.use_keys(index, work.keys->keys.size());
+  if (work.keys && job.plan.sparse()) job.state.totals.use_keys(index, work.keys->keys.size());
   work.moves = job.plan.pushes_moves();
   if (keep || work.moves) work.own = own_steps(job.plan, clock, work.batches.size());
   if (GradientProbe* probe = job.gradients) probe->on_work(node, work);

@@ -286,7 +286,8 @@ void check_fragments(const Check& check) {
               "a fragment would still be on its way when the next is pushed",
               fmt::format("a clock has {}", counted(inner.steps / outer.fragments, "local step")),
               fmt::format("at most delay = {}", inner.steps / outer.fragments - 1));
-  if (parameters < outer.fragments && check.s.model.kind->has_numbers)
+  const ModelRow& model = *check.s.model.kind;
+  if (parameters < outer.fragments && model.has_numbers && !model.is_sparse)
     check.add({fragments, "model"}, fmt::format("the model has only {}", counted(parameters, "parameter")),
               fmt::format("{} fragments", outer.fragments), "give fewer fragments");
   if (outer.optimizer.kind->counts_steps)
@@ -298,8 +299,27 @@ void check_fragments(const Check& check) {
 
 }  // namespace
 
+namespace {
+
+// Servers that run an optimizer of whole arrays.
+void check_whole_arrays(const Check& check) {
+  const OptimizerSpec& common = check.s.training.common_optimizer();
+  if (!common.kind->whole_arrays || !check.s.architecture.has_servers() || !check.diagnostics.empty()) return;
+  const KeySpace keys = key_space_of(check.s);
+  const auto is_whole = [&](const Shard& shard) {
+    return arrays_in(check.s.model, shard.ranges).has_value();
+  };
+  if (std::ranges::all_of(keys.shards, is_whole)) return;
+  check.add({"training.optimizer", "training.outer.optimizer", "placement.kind", "messages.slice"},
+            fmt::format("{} needs whole arrays, and servers have parts of them", common.kind->name),
+            "a rule for a whole matrix", "kind = \"greedy\" in [placement], and no `slice` in [messages]");
+}
+
+}  // namespace
+
 void check_training(const Check& check) {
   check_fragments(check);
+  check_whole_arrays(check);
   const TrainingSpec& t = check.s.training;
   const std::string steps = "training.steps", epochs = "training.epochs", samples = "training.samples",
                     duration = "training.duration", target = "training.target";

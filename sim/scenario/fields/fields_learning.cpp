@@ -301,10 +301,8 @@ bool weighs_stale(const Scenario& s) {
 }
 // Whether servers run an optimizer for which the rate is more than a factor of the gradient.
 bool steps_on_servers(const Scenario& s) {
-  const TrainingSpec& t = s.training;
-  const bool on_workers = t.update == UpdateAt::worker || t.has_local_steps();
-  const OptimizerSpec& of_servers = on_workers ? t.outer.optimizer : t.optimizer;
-  return !s.groups.empty() || (!of_servers.is_plain() && !s.consistency.aggregation.row->keeps);
+  return !s.groups.empty() ||
+         (!s.training.common_optimizer().is_plain() && !s.consistency.aggregation.row->keeps);
 }
 
 }  // namespace

@@ -70,6 +70,9 @@ constexpr PropertyRow property_rows[] = {
     {one_scheduler, "a scheduler that stays up",
      "The scheduler does not crash, so it does not lose its newest view."},
     {held_samples, "samples that workers hold", "A worker holds and keeps the samples on which it trains."},
+    {whole_arrays, "whole arrays on a server",
+     "A server that has a part of an array has all of it, and the optimizer's state for it."},
+    {dense_gradients, "gradients of all weights", "A gradient of a batch has a value for every weight."},
 };
 
 // The demands of a consistency model, derived from its rule.
@@ -246,6 +249,15 @@ Feature row(std::string_view name, std::string_view example, std::string_view in
   return {name, std::string(example), instead, demands, places};
 }
 
+std::vector<std::string> places_of_whole_arrays(const Scenario& s) {
+  std::vector<std::string> paths;
+  const TrainingSpec& t = s.training;
+  if (t.optimizer.kind->whole_arrays)
+    paths.emplace_back(t.inner.given ? "training.inner.optimizer" : "training.optimizer");
+  if (t.outer.optimizer.kind->whole_arrays) paths.emplace_back("training.outer.optimizer");
+  return paths;
+}
+
 std::vector<std::string> places_of_local_steps(const Scenario& s) {
   if (s.training.local_steps == 1) return {};
   return {s.training.inner.given ? "training.inner.steps" : "training.local_steps"};
@@ -312,9 +324,17 @@ const Feature feature_table[] = {
         [](const Scenario& s) { return s.training.update == UpdateAt::worker; }),
     row("updates by workers from summed gradients",
         "training.update = \"worker\"\nconsistency.model = \"bsp\"",
-        "update = \"server\"", {.takes = server_weights}, updates_on_worker<true>),
+        "update = \"server\"", {.takes = server_weights | whole_arrays}, updates_on_worker<true>),
     row("pushes of optimizer steps", "training.update = \"worker\"\nconsistency.model = \"asp\"",
         "update = \"server\"", {.takes = server_steps}, updates_on_worker<false>),
+    row("an optimizer of whole arrays", "training.inner.optimizer = \"lamb\"", "another optimizer",
+        {.needs = dense_gradients}, places_of_whole_arrays),
+    row("an optimizer of whole arrays on servers",
+        "training.outer.optimizer = \"lars\"\nplacement.kind = \"greedy\"", "another optimizer",
+        {.needs = servers | whole_arrays | all_weights},
+        [](const Scenario& s) {
+          return s.architecture.has_servers() && s.training.common_optimizer().kind->whole_arrays;
+        }),
     row("a clock of several local steps", "training.local_steps = 2", "local_steps = 1",
         {.needs = own_batches, .takes = one_batch | pulled_weights | open_clocks | server_steps},
         places_of_local_steps),
@@ -332,11 +352,11 @@ const Feature feature_table[] = {
          .takes = one_batch | pulled_weights | server_steps},
         [](const Scenario& s) { return s.training.outer.given; }),
     row("fragments that take turns",
-        "training.outer = {fragments = 2}\ntraining.inner = {steps = 4}",
+        "training.outer = {fragments = 4}\ntraining.inner = {steps = 4}",
         "fragments = 1 in [training.outer]",
         {.needs = servers | counts_alone | whole_pushes | whole_steps | own_clocks | counted_batches |
                   real_data | arrives_once | one_group,
-         .takes = all_weights | regular_pulls},
+         .takes = all_weights | regular_pulls | keys},
         places_of_fragments),
     row("a clock of fixed duration", "training.local_time = \"3ms\"", "no local_time",
         {.needs = servers | whole_pushes | all_weights | open_clocks | own_clocks,
@@ -483,7 +503,7 @@ const Feature feature_table[] = {
         "kind = \"logistic\" in [model] and source = \"clicks\" in [data]", {.takes = feature_weights},
         [](const Scenario& s) { return s.model.kind->has_numbers && !s.model.kind->is_sparse; }),
     row("a sparse model", "model.kind = \"logistic\"\ndata.source = \"clicks\"\ndata.features = 100",
-        "kind = \"mlp\" in [model] and source = \"blobs\" in [data]", {.takes = all_weights},
+        "kind = \"mlp\" in [model] and source = \"blobs\" in [data]", {.takes = all_weights | dense_gradients},
         [](const Scenario& s) { return s.model.kind->is_sparse; }),
     row("a phantom model", "model.kind = \"phantom\"\nmodel.parameters = 100", "another kind in [model]",
         {.takes = real_data | feature_weights}, [](const Scenario& s) { return !s.model.kind->has_numbers; }),
@@ -610,7 +630,7 @@ const Feature feature_table[] = {
         [](const Scenario& s) { return s.recovery.enabled; }),
     row("rebalancing by load", "recovery.rebalance = \"load\"\nrecovery.enabled = true",
         "rebalance = \"placement\" in [recovery]",
-        {.needs = servers | one_group | whole_pushes | server_weights | one_scheduler},
+        {.needs = servers | one_group | whole_pushes | server_weights | one_scheduler, .takes = whole_arrays},
         [](const Scenario& s) { return s.may_fail() && s.recovery.rebalance == Rebalance::load; }),
     row("a crash of the scheduler",
         "fault = [{kind = \"crash\", nodes = [\"scheduler\"], at = \"3ms\", restart_after = \"5ms\"}]",

@@ -52,6 +52,8 @@ enum class Property : std::uint8_t {
   server_steps,
   one_scheduler,
   held_samples,
+  whole_arrays,
+  dense_gradients,
 };
 
 struct PropertyRow {

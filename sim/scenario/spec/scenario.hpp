@@ -145,6 +145,11 @@ struct TrainingSpec {
   bool has_local_steps() const {
     return local_steps > 1 || warmup_steps > 1 || local_time || inner.given || outer.given;
   }
+  // What servers run, unless they only add up: the optimizer of [training.outer], or the scenario's.
+  const OptimizerSpec& common_optimizer() const {
+    const bool moves = has_local_steps() || update == UpdateAt::worker || algorithm == Algorithm::elastic;
+    return moves ? outer.optimizer : optimizer;
+  }
   // The number of local steps depends on the worker's speed.
   bool fits_steps() const { return local_time || inner.dynamic; }
   std::int64_t batches_per_clock() const { return local_steps * accumulate; }

@@ -123,7 +123,6 @@ constexpr Synonym synonyms[] = {
 };
 
 constexpr Synonym advices[] = {
-    {"lamb", "write optimizer = \"adam\": psim has no rates for each layer"},
     {"seeds", "write --seeds 10 (psim compare), or seeds = [1, 2, 3] in [compare]"},
     {"ddp", "write kind = \"all-reduce\" in [architecture]"},
     {"horovod", "write kind = \"all-reduce\" in [architecture]"},
