@@ -355,7 +355,7 @@ const Feature feature_table[] = {
         "training.outer = {fragments = 4}\ntraining.inner = {steps = 4}",
         "fragments = 1 in [training.outer]",
         {.needs = servers | counts_alone | whole_pushes | whole_steps | own_clocks | counted_batches |
-                  real_data | arrives_once | one_group,
+                  real_data | arrives_once | one_group | dense_gradients,
          .takes = all_weights | regular_pulls | keys},
         places_of_fragments),
     row("a clock of fixed duration", "training.local_time = \"3ms\"", "no local_time",
