@@ -33,7 +33,7 @@ void add_work(const TrainingSpec& training, RunFacts& facts) {
   facts.steps = training.steps.value_or(0);
   facts.pull_every = training.pull_every;
   facts.duration = seconds(training.duration);
-  facts.elastic = training.algorithm == Algorithm::elastic;
+  facts.elastic = training.algorithm == Algorithm::elastic || training.outer.delay > 0;
   facts.shares_out = training.work == WorkPolicy::dynamic;
   facts.steals = training.work == WorkPolicy::stealing;
   facts.sums = training.update == UpdateAt::worker;
