@@ -52,6 +52,7 @@ void put_network(TomlText& out, const NetworkValues& network, const std::vector<
   put("cluster.network.share_turn", quantity<Bytes>(network.share_turn));
   put("cluster.network.share_cv", shortest(network.share_cv));
   put("cluster.network.share_queue", shortest(network.share_queue));
+  out.put("cluster.network.share_start", toml_string("128KiB"), "of Linux");
   if (network.receive_overhead > 0)
     put("cluster.network.endpoint.receive_overhead", quantity<Seconds>(network.receive_overhead));
   if (network.server_time > 0) {

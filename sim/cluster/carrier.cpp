@@ -398,12 +398,15 @@ void NicCarrier::enter(const Cargo& cargo) {
   const Wiring::Way way = wiring_.way(from, to);
   const double latency = way.latency;
   const bool has_turns = latency > 0;
+  double first_turn = 0;
   Stations::Load load{.bytes = static_cast<double>(cargo.bytes),
                       .weight = share_weight(network, latency, way.slowness),
                       .limit = way.limit * model_.bandwidth,
                       .path = way.stations};
   if (has_turns) {
-    const Turns::Share share = turns_.next(cargo.from, cargo.to, cargo.bytes);
+    const double port = way.stations.empty() ? 0 : wiring_.bandwidths()[way.stations.front()];
+    const Turns::Share share = turns_.next(cargo, Agenda::now(), model_.bandwidth * port);
+    first_turn = share.wait;
     load.last_turn = static_cast<double>(share.last_turn);
     load.weight *= share.weight;
     load.step = turns_.step(cargo.bytes);
@@ -420,7 +423,7 @@ void NicCarrier::enter(const Cargo& cargo) {
                                               : 0;
   });
   const double wait = cargo.streamed ? 0 : model_.latency * latency;
-  stations_.enter(cargo.slot, Agenda::now() + wait + queue, load);
+  stations_.enter(cargo.slot, Agenda::now() + wait + queue + first_turn, load);
 }
 
 double NicCarrier::latency(NodeId from, NodeId to) {
@@ -583,17 +586,18 @@ FluidCarrier::FluidCarrier(const Scenario& scenario, const Platform& platform, A
 void FluidCarrier::start(std::span<const Cargo> cargos) {
   for (const Cargo& cargo : cargos) {
     if (cargo.slot >= voyages_.size()) voyages_.resize(cargo.slot + std::size_t{1});
-    const auto [last_turn, weight] = turns_.next(cargo.from, cargo.to, cargo.bytes);
+    sg4::Host *from = nodes_[cargo.from].host, *to = nodes_[cargo.to].host;
+    const auto [last_turn, weight, first_turn] =
+        turns_.next(cargo, Agenda::now(), routes_->port_bandwidth(to, from));
     voyages_[cargo.slot] = {
         .cargo = cargo, .weight = weight, .rest = cargo.bytes - last_turn, .last_turn = last_turn};
     // What SimGrid counts later: the latency of the first flow, and that of the last turn.
     const double flows = last_turn > 0 ? 1 + 1 / last_turn_gain : 1;
     const double wait =
         cargo.streamed ? 0 : latency(cargo.from, cargo.to) * std::max(0.0, 1 - own_latency * flows / weight);
-    const double queue = queues_.begin(cargo, Agenda::now(), [&] {
-      return routes_->port_bandwidth(nodes_[cargo.from].host, nodes_[cargo.to].host);
-    });
-    plan(Agenda::now() + wait + queue, cargo.slot);
+    const double queue =
+        queues_.begin(cargo, Agenda::now(), [&] { return routes_->port_bandwidth(from, to); });
+    plan(Agenda::now() + wait + queue + first_turn, cargo.slot);
   }
 }
 

@@ -26,12 +26,27 @@ double weight(Stream& stream, double variance) {
 
 Turns::Turns(const Scenario& scenario)
     : seed_(static_cast<std::uint64_t>(scenario.seed)),
+      first_turn_(scenario.cluster.network.share_start.value),
       longest_(2 * scenario.cluster.network.share_spread * scenario.cluster.network.share_turn.value),
       variance_(log_variance(scenario.cluster.network.share_cv * growth(scenario.cluster))),
       variance_of_sender_(log_variance(1.5 * scenario.cluster.network.share_cv * growth(scenario.cluster))) {}
 
-Turns::Share Turns::next(NodeId from, NodeId to, std::uint64_t bytes) {
-  return longest_ == 0 ? Share{} : share(from, to, sent_.add_one(from, to), bytes);
+Turns::Share Turns::next(const Cargo& cargo, double now, double bandwidth) {
+  if (longest_ == 0) return {};
+  Share next = share(cargo.from, cargo.to, sent_.add_one(cargo.from, cargo.to), cargo.bytes);
+  if (first_turn_ > 0 && bandwidth > 0 && cargo.bytes > undivided && !cargo.streamed)
+    begin(cargo, now, bandwidth, next);
+  return next;
+}
+
+void Turns::begin(const Cargo& cargo, double now, double bandwidth, Share& share) {
+  const auto bytes = static_cast<double>(cargo.bytes);
+  if (cargo.from >= first_turns_until_.size()) first_turns_until_.resize(cargo.from + std::size_t{1});
+  double& until = first_turns_until_[cargo.from];
+  share.wait = std::max(0.0, until - now);
+  until = now + share.wait + std::min(first_turn_, bytes) / bandwidth;
+  const double behind = std::min(first_turn_, share.wait * bandwidth) / bytes;
+  share.weight /= std::max(1 - behind, 1 / last_turn_gain);
 }
 
 Turns::Share Turns::share(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const {

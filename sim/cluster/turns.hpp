@@ -14,6 +14,13 @@
 // that it shares with the messages of the same number to all other receivers, with 1.5 times this variation.
 // Beyond eight connections nothing was measured, so the variation no longer grows.
 //
+// A message begins with a first turn of share_start bytes: its connection puts them into the sender's queue
+// at once, behind the first turns of the messages that began just before. So the messages of a sender begin
+// one after the other. Where several senders begin with the same receiver, the other receivers' links are
+// idle at first. A sender with one message loses nothing, nor does a receiver of one sender. After k first
+// turns, the k messages have one turn each; so a message that has waited has less to make up for, and more
+// weight.
+//
 // Both carriers share links by weight. So in psim a message has a constant weight until its last turn, which
 // has last_turn_gain times this weight. The start of a turn does not depend on the start of a message. So the
 // length of the last turn is uniform between 0 and a whole turn. The mechanism has no memory: over many
@@ -25,6 +32,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/cluster/carrier.hpp"
 #include "sim/protocol/message.hpp"
 #include "sim/scenario/spec/scenario.hpp"
 
@@ -69,22 +77,28 @@ class Turns {
   struct Share {
     std::uint64_t last_turn = 0;  // bytes: fewer than the message's, and 0 for a message of one packet
     double weight = 1;            // until its last turn
+    double wait = 0;              // seconds until its first turn
   };
   // The share of message `number` of the connection; Share{} with ideal sharing.
   Share share(NodeId from, NodeId to, std::uint64_t number, std::uint64_t bytes) const;
-  // The share of the message that the connection sends next.
-  Share next(NodeId from, NodeId to, std::uint64_t bytes);
+  // The share of the message that the connection sends next, at `now`, over its sender's link with
+  // `bandwidth` bytes per second (0: no link). A message of a stream goes on where another ended: no wait.
+  Share next(const Cargo& cargo, double now, double bandwidth);
   // Stations::Load::step for a message of `bytes` bytes: a quarter of its mean last turn. So a segment is
   // small compared with the differences between messages. 0: no turns, so messages do not differ.
   double step(std::uint64_t bytes) const { return std::min(longest_, static_cast<double>(bytes)) / 8; }
 
  private:
+  void begin(const Cargo& cargo, double now, double bandwidth, Share& share);
+
   std::uint64_t seed_;
-  double longest_;  // last turn, in bytes; 0: ideal sharing
+  double first_turn_;  // bytes
+  double longest_;     // last turn, in bytes; 0: ideal sharing
   // Of the logarithms of weights.
-  double variance_;            // a message's own
-  double variance_of_sender_;  // of all messages of a sender with the same number
-  PairCounts sent_ = {};       // messages, by connection
+  double variance_;                             // a message's own
+  double variance_of_sender_;                   // of all messages of a sender with the same number
+  PairCounts sent_ = {};                        // messages, by connection
+  std::vector<double> first_turns_until_ = {};  // dates, by node
 };
 
 // The weight of a message on a link that it shares with others, for both carriers.

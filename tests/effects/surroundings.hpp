@@ -43,8 +43,8 @@ inline void add_own(std::vector<Setting>& all) {
     all.push_back({fields.front(), assignments_of(example), fields});
   };
   const std::string network = "cluster.network.";
-  const Texts shares{network + "share_spread", network + "share_turn", network + "share_cv",
-                     network + "share_queue", network + "cross_traffic"};
+  const Texts shares{network + "share_spread", network + "share_turn",  network + "share_cv",
+                     network + "share_queue",  network + "share_start", network + "cross_traffic"};
   const std::string large = "model.layers = [4, 1000, 2]\n",
                     at_once = "compute.distribution = \"constant\"\n",
                     database = "data.delivery = \"database\"\ndata.bytes_per_sample = \"30kB\"\n",

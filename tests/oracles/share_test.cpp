@@ -159,6 +159,29 @@ TEST_CASE("messages take turns on a degraded link as on any other", "[oracle]") 
   }
 }
 
+TEST_CASE("two workers and two servers lose the first turns in which everybody sends to the same one",
+          "[oracle]") {
+  // Each of 4 messages a way has 2 MB: 80 ms for both of a link, and 128 KiB are a first turn of e = 2.62 ms.
+  // Both workers begin with server 0, so server 1 has all pushes e later. Worker 1's first weights begin e
+  // after worker 0's, and its others 2 e after the first server's date. In between, server 0 sends to both
+  // workers: worker 1 has a part w / (1 + w), as its message has the weight w of one that waited.
+  const double turn = 131072 / 50e6, w = 2e6 / (2e6 - 131072);
+  for (const char* model : {"fluid", "nic"}) {
+    INFO(model);
+    const auto time = [&](const char* start) {
+      return phantom(1'000'000)
+          .set({"training.steps=1", "cluster.workers=2", "cluster.servers=2", "cluster.network.latency=50us",
+                "cluster.network.bandwidth=400Mbps", "cluster.network.simgrid_model=cm02",
+                "cluster.network.share_turn=1500B", "cluster.network.share_cv=0"})
+          .set("cluster.network.model", model)
+          .set("cluster.network.share_start", start)
+          .run()["sim_time_s"]
+          .get<double>();
+    };
+    CHECK(time("128KiB") - time("0B") == Approx((2 - w / (1 + w)) * turn).epsilon(0.01));
+  }
+}
+
 TEST_CASE("asynchronous workers find phases in which their transfers do not meet", "[oracle]") {
   // The best is X + 2 M / B, as if each worker were alone; eight real workers needed 1.05 times as long as
   // one. With a share of its own for each connection eight need 1.30 times the best.

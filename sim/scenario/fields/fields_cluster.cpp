@@ -315,6 +315,35 @@ void describe_endpoint(FieldVisitor& v, EndpointSpec& e) {
           "Rate at which a receiver copies and deserialises bytes.", within(1, 1e30), otherwise("no limit"));
 }
 
+// How connections share a link (docs/sharing.md).
+void describe_shares(FieldVisitor& v, NetworkSpec& n) {
+  v.field("share_spread", &n.share_spread,
+          "How unevenly connections share a link. The last U(0, 2 * share_spread) turns of a message "
+          "overtake the messages of other connections. With 0 connections share links ideally.",
+          within(0, 3));
+  v.field("share_turn", &n.share_turn,
+          "Size of a turn: the bytes that a connection puts into its sender's queue before the next "
+          "connection does. A turn is at most the whole message.",
+          within(1, 1e15));
+  v.field("share_cv", &n.share_cv,
+          "How much the shares of equal messages of four workers differ, as a coefficient of variation. It "
+          "grows with the number of workers or servers, up to eight (docs/sharing.md). Without effect if "
+          "share_spread is 0.",
+          within(0, 3));
+  v.field(
+      "share_queue", &n.share_queue,
+      "The part of a message that waits at its receiver's port, 128 KiB at most, while the port is shared "
+      "by more messages than the sender's. Packets to this receiver wait behind it (docs/sharing.md). "
+      "Without effect if share_spread is 0.",
+      within(0, 1));
+  v.field(
+      "share_start", &n.share_start,
+      "The bytes of a message that its connection puts into the sender's queue at once: 128 KiB in Linux. "
+      "Messages of one sender that begin together wait for each other's first bytes, and idle "
+      "receivers wait with them (docs/sharing.md). 0: none. Without effect if share_spread is 0.",
+      within(0, 1e15));
+}
+
 void describe_network(FieldVisitor& v, NetworkSpec& n) {
   v.field("topology", choice(n.topology), "How the network connects the nodes.");
   describe_shape(v, n);
@@ -343,25 +372,7 @@ void describe_network(FieldVisitor& v, NetworkSpec& n) {
           only({.keys = {"cluster.network.model"}, .text = "with model = fluid", .met = [&n] {
                   return n.model == NetworkModel::fluid;
                 }}));
-  v.field("share_spread", &n.share_spread,
-          "How unevenly connections share a link. The last U(0, 2 * share_spread) turns of a message "
-          "overtake the messages of other connections. With 0 connections share links ideally.",
-          within(0, 3));
-  v.field("share_turn", &n.share_turn,
-          "Size of a turn: the bytes that a connection puts into its sender's queue before the next "
-          "connection does. A turn is at most the whole message.",
-          within(1, 1e15));
-  v.field("share_cv", &n.share_cv,
-          "How much the shares of equal messages of four workers differ, as a coefficient of variation. It "
-          "grows with the number of workers or servers, up to eight (docs/sharing.md). Without effect if "
-          "share_spread is 0.",
-          within(0, 3));
-  v.field(
-      "share_queue", &n.share_queue,
-      "The part of a message that waits at its receiver's port, 128 KiB at most, while the port is shared "
-      "by more messages than the sender's. Packets to this receiver wait behind it (docs/sharing.md). "
-      "Without effect if share_spread is 0.",
-      within(0, 1));
+  describe_shares(v, n);
   v.field("tcp_window", &n.tcp_window,
           "Largest number of bytes that a transfer sends in a round trip; 0 sets no limit.", within(0, 1e15),
           otherwise("\"4MiB\" for lv08, none for cm02"));

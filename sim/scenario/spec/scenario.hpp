@@ -262,6 +262,7 @@ struct NetworkSpec {
   Bytes share_turn{40960};
   double share_cv = 0.08;
   double share_queue = 0.04;
+  Bytes share_start{0};
   std::optional<Bytes> tcp_window;
   Bytes header{0};
   double joules_per_byte = 0;

@@ -54,6 +54,31 @@ TEST_CASE("last turns are anything up to a turn, and no connection has longer on
         Approx(turn / 4).epsilon(0).margin(margin / 2));
 }
 
+TEST_CASE("messages of a sender begin one after the other, each after a first turn", "[unit][turns]") {
+  Scenario scenario;
+  scenario.cluster.network.share_cv = 0;
+  scenario.cluster.network.share_start.value = 100'000;
+  Turns turns(scenario);
+  const auto next = [&](std::uint32_t slot, NodeId from, std::uint64_t bytes, double now) {
+    return turns.next({.slot = slot, .from = from, .to = slot, .bytes = bytes}, now, 1e6);
+  };
+  CHECK(next(10, 1, 400'000, 5).wait == 0);
+  const Turns::Share second = next(11, 1, 400'000, 5);
+  CHECK(second.wait == Approx(0.1));
+  CHECK(second.weight == Approx(400.0 / 300));  // it has 300 kB to go when the first has a turn less
+  CHECK(next(12, 2, 400'000, 5).wait == 0);     // another sender
+  CHECK(next(13, 1, 1500, 5).wait == 0);        // a packet
+  CHECK(next(14, 1, 50'000, 5.05).wait == Approx(0.15));
+  CHECK(next(15, 1, 400'000, 5.2).wait == Approx(0.05));  // the short message's whole length
+  CHECK(next(16, 1, 110'000, 5.2).weight == Approx(3));   // never more than a last turn has
+  CHECK(turns.next({.slot = 17, .from = 1, .to = 17, .bytes = 400'000, .streamed = true}, 5.2, 1e6).wait ==
+        0);
+  CHECK(turns.next({.slot = 18, .from = 1, .to = 18, .bytes = 400'000}, 5.2, 0).wait == 0);
+  const Turns::Share later = next(19, 1, 400'000, 9);
+  CHECK(later.wait == 0);
+  CHECK(later.weight == 1);
+}
+
 TEST_CASE("a last turn is less than its message, and nothing divides a packet", "[unit][turns]") {
   const Turns turns = turns_of(1, 3);
   for (std::uint64_t i = 0; i < 1000; ++i) {
