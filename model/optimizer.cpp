@@ -91,18 +91,15 @@ void update_part(const Step<Scalar>& step, const Arrays<Scalar>& arrays, std::si
 // Array by array: the rule sees each matrix or vector as a whole.
 template <class Scalar>
 void update_arrays(const OptimizerSpec& spec, double rate, std::int64_t t, const Arrays<Scalar>& arrays,
-                   std::span<const WeightedGradient> group) {
-  std::vector<Scalar> g;
+                   Values gradient) {
+  std::size_t count = 0;
+  for (const ArrayShape& array : spec.arrays) count += array.rows * array.columns;
+  if (count != gradient.size()) throw std::logic_error("a rule of whole arrays without the shapes of all");
   for (const ArrayShape& array : spec.arrays) {
-    const std::size_t n = array.rows * array.columns;
-    g.assign(n, 0);
-    for (const WeightedGradient& part : group) {
-      const Scalar* p = part.gradient.as<Scalar>().data() + array.begin;
-      for (std::size_t i = 0; i < n; ++i) g[i] += static_cast<Scalar>(part.weight) * p[i];
-    }
     const auto of = [&](Scalar* all) { return all ? all + array.begin : nullptr; };
-    Step<Scalar>(spec, rate, t, array.columns)(of(arrays.weights), g.data(), of(arrays.first),
-                                               of(arrays.second), n);
+    Step<Scalar>(spec, rate, t, array.columns)(of(arrays.weights), of(gradient.as<Scalar>().data()),
+                                               of(arrays.first), of(arrays.second),
+                                               array.rows * array.columns);
   }
 }
 
@@ -204,7 +201,8 @@ void Optimizer::apply(Values& weights, std::span<const WeightedGradient> group, 
                                 .second = state_.size() < 2 ? nullptr : state_[1].as<Scalar>().data()};
     if (spec_.kind->whole_arrays) {
       if (sparse != 0) throw std::logic_error("a rule of whole arrays gets whole gradients");
-      return update_arrays(spec_, rate, steps_, arrays, group);
+      return update_arrays(spec_, rate, steps_, arrays,
+                           weighted_sum(group, weights.precision(), weights.size()));
     }
     const Step<Scalar> step(spec_, rate, steps_);
     if (sparse == 0)
@@ -312,18 +310,19 @@ const Setting buffer{.key = "buffer",
                      .min = 1,
                      .max = 1e6,
                      .draws = {"2", "3"}};
-const Setting momentum_share{
-    .key = "momentum_share",
-    .doc = "Share of the momentum that every update applies, 0 to 1 / buffer (c of the paper).",
-    .value = 0.0,
-    .min = 0,
-    .max = 1,
-    .draws = {"0.25"}};
+const Setting momentum_share{.key = "momentum_share",
+                             .doc =
+                                 "Share of the momentum that every update applies: 1 / buffer at most, and "
+                                 "so is a larger number (c of the paper).",
+                             .value = 0.0,
+                             .min = 0,
+                             .max = 1,
+                             .draws = {"0.25"}};
 
 // Algorithm 3 of Liu et al. 2024. With a buffer of one update it is Nesterov's momentum.
 const auto delayed_look_ahead = [](const auto& step) {
   using Scalar = decltype(step.rate());
-  const Scalar n_pushes = step(buffer), c = step(momentum_share);
+  const Scalar n_pushes = step(buffer), c = std::min(step(momentum_share), 1 / n_pushes);
   const bool is_full = step.t % static_cast<std::int64_t>(n_pushes) == 0;
   const Scalar share = is_full ? 1 - c * n_pushes + c : c;
   return [rate = step.rate(), mu = step(momentum), n_pushes, is_full, share](auto* w, auto* g, auto* m,

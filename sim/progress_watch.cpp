@@ -147,9 +147,8 @@ bool ProgressWatch::is_hopeless() {
   return true;
 }
 
-void ProgressWatch::give_up(NodeId node) {
-  end_as({fmt::format("at {:.6g} s {} has sent a request again as often as recovery.retry_limit allows",
-                      Agenda::now(), node_name(parts_.scenario.cluster, node))});
+void ProgressWatch::give_up(NodeId node, std::string_view what) {
+  end_as({fmt::format("at {:.6g} s {} {}", Agenda::now(), node_name(parts_.scenario.cluster, node), what)});
 }
 
 void ProgressWatch::end_as(std::vector<std::string> why) {

@@ -49,7 +49,7 @@ class ProgressWatch final {
   // No further event is possible. Where nodes repeat requests, a quiet moment may come before a repetition.
   bool is_stuck();
   bool is_hopeless();
-  void give_up(NodeId node);
+  void give_up(NodeId node, std::string_view what);
 
   // The run ended before its goal: notes which node waits for which message.
   void note_stuck();

@@ -369,7 +369,7 @@ class Simulation final : public RunObserver {
   }
   bool is_stuck() override { return watch_.is_stuck(); }
   bool is_hopeless() override { return watch_.is_hopeless(); }
-  void give_up(NodeId node) override { watch_.give_up(node); }
+  void give_up(NodeId node, std::string_view what) override { watch_.give_up(node, what); }
   bool comes_back(NodeId node) const override {
     return faults_.plan() != nullptr && faults_.plan()->comes_back(node);
   }

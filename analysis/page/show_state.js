@@ -92,7 +92,7 @@ function eventText(event, show) {
     lost: () => (sent ? `${name(sent.node)}'s ${sent.word} to ${name(sent.peer)} ${sent.word.endsWith("s") ? "are" : "is"} lost` : "a message is lost"),
     begun: () => `${who} begins to compute ${event.word === "step" ? "" : `a ${event.word} of `}clock ${event.clock} with version ${event.version}`,
     ended: () => `${who} has computed clock ${event.clock}`,
-    cancelled: () => `${who} gives up clock ${event.clock}: a newer version is there`,
+    cancelled: () => `${who} gives up clock ${event.clock}`,
     wait: () => `${who} stops waiting: the message of ${name(event.peer)} has arrived`,
     finish: () => `${who} has finished`,
     release: () => `${who} answers the pull of ${name(event.peer)} now, because of a ${event.word}`,

@@ -99,7 +99,7 @@ AddChecks add_progress_checks;  // groups, joiners
 AddChecks add_end_check, add_promise_check, add_serving_check;
 AddChecks add_update_checks;     // versions, updates, exactly-once, duplicates, shares
 AddChecks add_read_checks;       // reads, clock-gap, read-my-writes
-AddChecks add_staleness_checks;  // staleness, closings, copies, local-steps
+AddChecks add_staleness_checks;  // staleness, closings, copies, local-steps, given-up
 AddChecks add_replica_checks;    // acknowledged, one-owner, replicas
 
 }  // namespace psim::analysis

@@ -553,7 +553,7 @@ class ClockGap final : public Check {
   // have their own bounds, the strictest bound may have held up the clock before.
   std::int64_t slack() const {
     if (facts_.overlap) return facts_.shard_bounds.empty() ? 1 : 2;
-    return facts_.elastic ? 1 : 0;
+    return facts_.pushes_early ? 1 : 0;
   }
 
   ClockProgress progress_;

@@ -297,6 +297,30 @@ class Copies final : public Check {
   std::map<std::uint32_t, std::map<std::uint32_t, KnownCopy>> copies_;  // by worker and shard
 };
 
+// A computation of a step ends within the time after which a worker gives it up.
+class GivenUp final : public Check {
+ public:
+  explicit GivenUp(const Evidence& evidence) : Check(evidence, "given-up") {
+    if (!facts_.give_up || !facts_.fault_factors.empty()) does_not_apply();
+  }
+
+  void on(const Row& row) override {
+    if (!row.is_step()) return;
+    if (row.is(ComputePhase::begun)) begun_[row.node] = row.at;
+    if (!row.is(ComputePhase::ended)) return;
+    if (ended_[row.node]++ == 0 && facts_.warms_up) return;
+    examined();
+    const double took = row.at - begun_[row.node], limit = *facts_.give_up;
+    if (took > limit * (1 + 1e-6) + rounding(row.at))
+      violated(row, "{} computes for {:.9g} s; it gives a computation up after {:.9g} s", name(row.node),
+               took, limit);
+  }
+
+ private:
+  std::map<std::uint32_t, double> begun_;
+  std::map<std::uint32_t, std::int64_t> ended_;
+};
+
 class LocalSteps final : public Check {
  public:
   explicit LocalSteps(const Evidence& evidence) : Check(evidence, "local-steps") {
@@ -334,9 +358,11 @@ class LocalSteps final : public Check {
   };
 
   void check_time(const Row& row, double steps, double took) {
-    constexpr double most = 1e6;  // steps of a clock
+    const double most = facts_.most_batches > 0 ? static_cast<double>(facts_.most_batches) : 1e6;
     const double time = *facts_.local_time, slack = 1e-6 * time + rounding(row.at);
-    if (steps > 1 && took > time + slack)
+    if (steps > most)
+      violated(row, "{} computes {} batches; a clock has {} at most", name(row.node), steps, most);
+    else if (steps > 1 && took > time + slack)
       violated(row, "{} takes {:.9g} s for {} local steps; a clock has {:.9g} s", name(row.node), took, steps,
                time);
     else if (steps < most && took > 0 && took / steps * (steps + 1) < time - slack)
@@ -367,7 +393,7 @@ class LocalSteps final : public Check {
 }  // namespace
 
 void add_staleness_checks(const Evidence& evidence, Checks& checks) {
-  add_checks<Staleness, Closings, Copies, LocalSteps>(evidence, checks);
+  add_checks<Staleness, Closings, Copies, LocalSteps, GivenUp>(evidence, checks);
 }
 
 // Checks cuts and moves of shards, and the loads of servers in the summary, only from the events.

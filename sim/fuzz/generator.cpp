@@ -337,6 +337,7 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);
   draw_ages(draft, Dice(Stream(seed, "fuzz-ages", run, attempt)));
+  draw_limits(draft, Dice(Stream(seed, "fuzz-limits", run, attempt)));
   draw_grace(draft, Dice(Stream(seed, "fuzz-grace", run, attempt)));
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   else draw_key_filter(draft, dice);
@@ -729,6 +730,13 @@ void draw_staleness(Draft& draft, Dice& dice) {
     draw_row<StalenessWeightRow>(draft["training"], "staleness_weight", dice);
   if (draft.find("training", "local_steps") == nullptr && dice.chance(0.06))
     training.push_back({"local_time", dice.time(step_us / 2, 6 * step_us)});
+}
+
+void draw_limits(Draft& draft, Dice dice) {
+  std::vector<Row>& training = draft["training"].rows;
+  if (draft.find("training", "accumulate") != nullptr && dice.chance(0.4))
+    training.push_back({"accumulate_time", dice.time(step_us / 2, 3 * step_us)});
+  if (dice.chance(0.04)) training.push_back({"give_up", dice.time(2 * step_us, 6 * step_us)});
 }
 
 void draw_ages(Draft& draft, Dice dice) {

@@ -137,6 +137,8 @@ void draw_staleness(Draft& draft, Dice& dice);
 // Draws whose age of a push counts, and whether steps that get too old are stopped. `dice` is separate, as
 // above.
 void draw_ages(Draft& draft, Dice dice);
+// Draws limits on the time of a computation. `dice` is separate, as above.
+void draw_limits(Draft& draft, Dice dice);
 // Draws how updates stay open for slower workers, and what the work behind a push weighs.
 void draw_grace(Draft& draft, Dice dice);
 void draw_faults(Draft& draft, const Victims& victims, Dice& dice);

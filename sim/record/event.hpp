@@ -509,7 +509,8 @@ struct Computation {
   static constexpr void fields(auto&& column) {
     column("phase",
            "begun; paused: it waits for weights that it needs now; resumed; ended; cancelled: a newer "
-           "version has arrived; killed: the worker crashed, even if it did not compute",
+           "version has arrived, or it has taken too long; killed: the worker crashed, even if it did not "
+           "compute",
            &Computation::phase);
     column(
         "work",

@@ -81,10 +81,12 @@ struct RunFacts {
   std::int64_t pull_every = 1;
   std::optional<std::int64_t> limit;  // of staleness: servers drop pushes beyond it
   bool cache = false;                 // workers pull only weights that are older than the bound allows
-  std::optional<double> local_time;   // seconds: a clock has as many local steps as fit
+  std::optional<double> local_time;   // seconds: a clock has as many local steps, or batches, as fit
+  std::int64_t most_batches = 0;      // but no more than this; 0: local steps fit
+  std::optional<double> give_up;      // seconds: longer computations are given up
   std::int64_t dynamic_steps = 0;  // local steps of the fastest worker, where others take fewer; 0: none do
   std::int64_t local_batch = 0;    // for both: samples of one local step; 0: not known
-  bool elastic = false;            // a push is sent before its clock's computation
+  bool pushes_early = false;       // a push may leave before its clock has been computed
   bool overlap = false;            // a clock begins as soon as the weights of its first layers have arrived
   bool shares_out = false;         // the scheduler shares out the samples of a clock
   bool steals = false;             // workers compute samples of others
@@ -130,9 +132,11 @@ struct RunFacts {
     visit("limit", &T::limit);
     visit("cache", &T::cache);
     visit("local_time_s", &T::local_time);
+    visit("most_batches", &T::most_batches);
+    visit("give_up_s", &T::give_up);
     visit("dynamic_steps", &T::dynamic_steps);
     visit("local_batch", &T::local_batch);
-    visit("elastic", &T::elastic);
+    visit("pushes_early", &T::pushes_early);
     visit("overlap", &T::overlap);
     visit("shares_out", &T::shares_out);
     visit("steals", &T::steals);

@@ -33,7 +33,7 @@ void add_work(const TrainingSpec& training, RunFacts& facts) {
   facts.steps = training.steps.value_or(0);
   facts.pull_every = training.pull_every;
   facts.duration = seconds(training.duration);
-  facts.elastic = training.algorithm == Algorithm::elastic || training.outer.delay > 0;
+  facts.pushes_early = training.algorithm == Algorithm::elastic || training.outer.delay > 0;
   facts.shares_out = training.work == WorkPolicy::dynamic;
   facts.steals = training.work == WorkPolicy::stealing;
   facts.sums = training.update == UpdateAt::worker;
@@ -44,7 +44,7 @@ void add_work(const TrainingSpec& training, RunFacts& facts) {
   facts.batch_size = training.batch_size;
   if (training.work != WorkPolicy::fixed) return;
   if (training.fits_steps()) {
-    facts.local_batch = training.batch_size * training.accumulate;
+    facts.local_batch = training.batch_size * (training.accumulate_time ? 1 : training.accumulate);
     return;
   }
   facts.samples = training.batch_size * facts.batches;
@@ -114,7 +114,10 @@ RunFacts facts_of(const Scenario& scenario) {
   const bool shares = scenario.cluster.colocate && facts.servers_work;
   if (!shares && std::ranges::none_of(scenario.profiles,
                                       [](const ProfileSpec& one) { return one.of == ProfileOf::speed; }))
-    facts.local_time = seconds(scenario.training.local_time);
+    facts.local_time = seconds(scenario.training.accumulate_time ? scenario.training.accumulate_time
+                                                                 : scenario.training.local_time);
+  if (scenario.training.accumulate_time) facts.most_batches = scenario.training.accumulate;
+  facts.give_up = seconds(scenario.training.give_up);
   add_messages(scenario, facts);
   add_tasks(scenario, facts);
   for (const StragglerSpec& one : scenario.stragglers) {

@@ -70,11 +70,11 @@ TEST_CASE("labs: a teacher sees which questions were hard, and which ideas were 
   CHECK(weights["answered"] == 6);
   CHECK(weights["right"] == 2);
   REQUIRE(weights["wrong"].size() == 2);
-  CHECK(
-      weights["wrong"][0]["what"] ==
-      fmt::format("All workers together push so many values. Each worker has the whole network, so divide by "
-                  "{}. (for s0)",
-                  workers_of(students.front())));
+  CHECK(weights["wrong"][0]["what"] ==
+        fmt::format(
+            "All workers together push this many values. Each worker has the whole network, so divide by "
+            "{}. (for s0)",
+            workers_of(students.front())));
   CHECK(weights["wrong"][0]["given"].size() == 2);
   CHECK(weights["wrong"][0]["given"][0]["student"] == "s0");
   CHECK(weights["wrong"][1]["what"].get<std::string>().starts_with("1.5 to 1.52 times the right answer"));
@@ -87,7 +87,7 @@ TEST_CASE("labs: a teacher sees which questions were hard, and which ideas were 
   CHECK(question_in(document, "other_loss")["wrong"][0]["what"] == "other answers");
   const std::string html = content(page);
   for (const char* part :
-       {"All workers together push so many values", "The slowest part decides it.", "2 of 6", "s5"}) {
+       {"All workers together push this many values", "The slowest part decides it.", "2 of 6", "s5"}) {
     INFO(part);
     CHECK(html.find(part) != std::string::npos);
   }

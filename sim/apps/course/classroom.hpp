@@ -38,7 +38,8 @@ class Classroom {
 
   // "next", "previous", "close", "open" or "show". false: there is no such action.
   bool act(std::string_view what);
-  // What a page shows. If it already has this version, only the version, and the number of students present.
+  // The state that a page shows. If it already has this version, only the version, and the number of students
+  // present.
   Json for_teacher(std::uint64_t version);
   // Without the right answer until the teacher shows it.
   Json for_student(const std::string& student, std::uint64_t version);
@@ -70,7 +71,7 @@ class Classroom {
   std::mutex mutex_;     // of all below
   std::vector<Prediction> predictions_;
   std::size_t at_ = 0;
-  // What pages show has changed so often: all of them, and the teacher's alone.
+  // How often the state that pages show has changed: that of all pages, and the teacher's alone.
   std::uint64_t version_ = 1, answered_ = 0;
   std::map<std::string, double> seen_;  // when each student last asked
   std::jthread solves_;

@@ -509,7 +509,7 @@ class Checker {
             misconception(question, answer) + solver_.told(question.because) + "\n" + why(question), true};
   }
 
-  // What is wrong with the idea behind a wrong answer, if the lab knows it.
+  // The mistake behind a wrong answer, if the lab knows it.
   std::string misconception(const LabQuestion& question, const std::string& answer) {
     const std::optional<std::size_t> which = solver_.misconception(question, answer);
     return which ? solver_.told(question.misconceptions[*which].says) + "\n" : "";

@@ -42,7 +42,7 @@ struct Grade {
   std::vector<std::string> findings;  // problems of the file
 };
 
-// What a class answered to one question.
+// The answers of a class to one question.
 struct QuestionOfClass {
   std::int64_t lab = 0;
   std::string name, asks;  // with the numbers of the first student

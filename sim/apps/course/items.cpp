@@ -1,4 +1,4 @@
-// What a teacher learns from the hand-ins of a class.
+// Statistics of the hand-ins of a class, for its teacher.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

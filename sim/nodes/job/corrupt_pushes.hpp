@@ -31,7 +31,7 @@ class CorruptPushes {
                                  const std::shared_ptr<Values>& computed);
 
  private:
-  // What a worker computed last, and the last that it computed at an earlier date.
+  // The values that a worker computed last, and the last ones of an earlier date.
   struct Computed {
     double at = 0;
     std::shared_ptr<const Values> newest = {}, earlier = {};

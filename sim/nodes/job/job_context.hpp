@@ -25,9 +25,12 @@ namespace psim {
 class RunWatch {
  public:
   virtual ~RunWatch() = default;
-  virtual bool is_stuck() = 0;       // no further event is possible
-  virtual bool is_hopeless() = 0;    // too long without progress; the run then ends
-  virtual void give_up(NodeId) = 0;  // this node has repeated a request too often
+  virtual bool is_stuck() = 0;     // no further event is possible
+  virtual bool is_hopeless() = 0;  // too long without progress; the run then ends
+  // Ends the run: this node has tried too often. `what` it has done, after its name.
+  virtual void give_up(NodeId node, std::string_view what =
+                                        "has sent a request again as often as "
+                                        "recovery.retry_limit allows") = 0;
   // Whether a planned fault starts this node again. A fault with a condition is planned only after its
   // condition holds.
   virtual bool comes_back(NodeId) const = 0;

@@ -120,9 +120,10 @@ struct JobPlan {
   bool pushes_moves() const {
     return !elastic() && (scenario.training.has_local_steps() || (workers_update() && !workers_sum()));
   }
-  // What the nodes with the common weights do. Without [training.outer] moves are subtracted unchanged.
-  OptimizerSpec update_optimizer() const {
-    return adds_moves() ? scenario.training.outer.optimizer : scenario.training.optimizer;
+  // The optimizer of the common weights. Workers that run it on the sum of every update all have these
+  // weights.
+  const OptimizerSpec& update_optimizer() const {
+    return adds_moves() ? scenario.training.common_optimizer() : scenario.training.optimizer;
   }
   LearningRate update_rate() const {
     return adds_moves() ? LearningRate{.base = scenario.training.outer.learning_rate} : learning_rate();

@@ -286,6 +286,7 @@ BatchSource::Drawn BatchSource::draw(std::int64_t step) {
       batches.push_back(job_.plan.sampler->samples(
           index_, shared ? batches_ * share.of_clock + share.before : position_, share.size, members_));
     }
+    if (!batches.empty()) batches.resize(static_cast<std::size_t>(accumulated()));  // the others are dropped
   }
   return drawn;
 }
@@ -301,11 +302,13 @@ std::uint64_t BatchSource::bytes_of(const Drawn& drawn, std::int64_t step) const
 }
 
 std::int64_t BatchSource::samples_of(const Drawn& drawn, std::int64_t step) const {
-  return drawn.batch_size * local_steps_of(step) * job_.plan.scenario.training.accumulate;
+  return drawn.batch_size * local_steps_of(step) * accumulated();
 }
 
 double BatchSource::scale() const {
-  return static_cast<double>(next_batch_size()) / static_cast<double>(job_.plan.scenario.training.batch_size);
+  const TrainingSpec& training = job_.plan.scenario.training;
+  return static_cast<double>(next_batch_size() * accumulated()) /
+         static_cast<double>(training.batch_size * training.accumulate);
 }
 
 std::vector<std::vector<Batch>> BatchSource::take() {
@@ -326,7 +329,7 @@ void BatchSource::computed(double seconds, std::int64_t given_away) {
                        .body = Report{.purpose = Report::To::find_slow,
                                       .clock = taken_,
                                       .seconds_per_sample = seconds / static_cast<double>(here)}});
-  const std::int64_t accumulate = job_.plan.scenario.training.accumulate;
+  const std::int64_t accumulate = accumulated();
   if (job_.plan.scenario.training.inner.dynamic && in_hand_ > 0)
     job_.state.step_seconds.of_worker[index_] =
         seconds * static_cast<double>(last_batch_size() * accumulate) / static_cast<double>(in_hand_);

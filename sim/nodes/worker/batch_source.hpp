@@ -89,12 +89,19 @@ class BatchSource {
 
   // Steps that are drawn from now on have this number of local steps instead of the scenario's number.
   void fit(std::int64_t local_steps) { fitted_ = local_steps; }
+  // Steps that are drawn from now on have only this many of the batches that a local step accumulates.
+  void fit_batches(std::int64_t batches) { fitted_batches_ = batches; }
+  // Batches of a local step.
+  std::int64_t accumulated() const {
+    return fitted_batches_ > 0 ? fitted_batches_ : job_.plan.scenario.training.accumulate;
+  }
   // Local steps of step `step`, which the worker has not taken yet.
   std::int64_t local_steps_of(std::int64_t step) const;
   // The other workers have warmed up without this worker.
   void is_late() { warms_up_ = false; }
 
-  // The prepared step: the samples of each batch, and (scale) that size over the scenario's batch size.
+  // The prepared step: the samples of each batch, and (scale) the samples of a local step over the
+  // scenario's.
   std::int64_t batch_size() const { return drawn_.front().batch_size; }
   std::int64_t next_batch_size() const { return drawn_.empty() ? share_of(taken_).size : batch_size(); }
   double scale() const;
@@ -145,9 +152,10 @@ class BatchSource {
   std::uint32_t index_;
   Requests& requests_;
   Holdings holdings_;
-  std::int64_t fitted_ = 0;    // local steps of a clock with local_time
-  Share share_;                // the share where work is not dynamic
-  std::vector<bool> members_;  // workers that share out all samples; empty: all
+  std::int64_t fitted_ = 0;          // local steps of a clock with local_time
+  std::int64_t fitted_batches_ = 0;  // batches of a local step with accumulate_time
+  Share share_;                      // the share where work is not dynamic
+  std::vector<bool> members_;        // workers that share out all samples; empty: all
   // Dynamic work: the assignments by clock in step, otherwise only the newest, by number.
   std::map<std::int64_t, Assign> assigned_;
   std::int64_t clocks_ahead_ = 0;                  // clocks ahead of steps

@@ -1,6 +1,7 @@
 #include "sim/nodes/worker/step.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -37,16 +38,26 @@ bool GradientStep::compute() {
   const bool keeps = job.plan.scenario.training.pull_every > 1;
   step_.prepare();
   if (job.plan.rule.cancel && !step_.is_ahead) step_.kv.watch_for_newer(step_.clock);
-  const double flops = step_.flops_of_step();
-  const double copies = step_.copy_seconds();
-  step_.record_begun(step_.number);
-  LocalWork work = step_.begin(keeps);
-  std::shared_ptr<Assembly> weights = step_.on_own_copy ? nullptr : step_.take_weights(work.keys.get());
-  task_.start(std::move(weights), std::move(work));
-  if (!step_.processor.copy(copies) || !step_.processor.compute(flops)) {
-    task_.cancel();
+  std::shared_ptr<Assembly> weights;
+  constexpr std::int64_t most = 10'000;  // attempts
+  for (std::int64_t attempts = 0;; ++attempts) {
+    if (attempts == most)
+      job.run.give_up(step_.node,
+                      "has given 10000 computations up, one after the other: training.give_up is too short");
+    const double copies = step_.copy_seconds(), flops = step_.flops_of_step(),
+                 limit = step_.flops_until_given_up(copies);
+    step_.record_begun(step_.number);
+    LocalWork work = step_.begin(keeps);
+    if (attempts == 0 && !step_.on_own_copy) weights = step_.take_weights(work.keys.get());
+    const bool ends = flops <= limit;
+    if (ends) task_.start(std::move(weights), std::move(work));
+    const bool is_wanted = step_.processor.copy(copies) && step_.processor.compute(std::min(flops, limit));
+    if (ends && is_wanted) break;
+    if (ends) task_.cancel();
     step_.record(ComputePhase::cancelled);
-    return false;
+    if (!is_wanted) return false;
+    PSIM_PROBE(true, "a worker gives a computation up");
+    step_.begin_again();
   }
   task_.wait();
   step_.record(ComputePhase::ended, step_.source.in_hand());
@@ -223,7 +234,7 @@ void OverlapStep::push(const Layer& layer, const std::shared_ptr<Values>& gradie
 }
 
 // Streaming DiLoCo (Douillard et al., arXiv 2501.18512, 2025; in torchft DiLoCo with several fragments). A
-// worker keeps its own copy of all weights. In each clock it pushes how far the fragment whose turn it is has
+// worker keeps its own copy of all weights. In each clock it pushes how far the fragment of this clock has
 // moved since it last came from the servers, takes `delay` more local steps, and gets the fragment's new
 // weights with its next pull.
 class FragmentStep final : public Step {
@@ -344,12 +355,21 @@ void StepContext::wait_for_batches() {
 void StepContext::prepare() {
   if (const std::optional<Seconds>& time = job.plan.scenario.training.local_time)
     source.fit(steps_that_fit(time->value - seconds_beside_local_steps(), seconds_of_local_step()));
+  if (const std::optional<Seconds>& time = job.plan.scenario.training.accumulate_time)
+    source.fit_batches(std::min(job.plan.scenario.training.accumulate,
+                                steps_that_fit(time->value - seconds_beside_batches(), seconds_of_batch())));
   if (job.plan.scenario.training.inner.dynamic)
     source.fit(dynamic_steps(job.plan.scenario, job.state.step_seconds.fastest(job.state.progress),
                              job.state.step_seconds.of_worker[index]));
   wait_for_batches();
   batch_size = source.batch_size();
   processor.start_timer();
+}
+
+void StepContext::begin_again() {
+  ++begun_again;
+  source.align(number, clock);
+  prepare();
 }
 
 LocalWork StepContext::begin(bool keep) {
@@ -384,9 +404,10 @@ std::shared_ptr<Values> StepContext::to_push(const std::shared_ptr<Values>& comp
 Timestamp StepContext::push(const ShardIds& shards, const std::shared_ptr<Values>& gradient) {
   const auto parameters = static_cast<std::int64_t>(job.plan.keys.parameters);
   const std::int64_t blocks = job.plan.scenario.training.feature_blocks;
-  const KvClient::Work work{.samples = batch_size,
-                            .batches = source.in_hand() / std::max<std::int64_t>(1, batch_size),
-                            .seconds = processor.seconds()};
+  const KvClient::Work work{
+      .samples = job.plan.scenario.training.accumulate_time ? source.in_hand() : batch_size,
+      .batches = source.in_hand() / std::max<std::int64_t>(1, batch_size),
+      .seconds = processor.seconds()};
   return kv.push(shards, clock, gradient, work,
                  blocks > 1 ? feature_block(parameters, blocks, clock) : KeyRange{});
 }
@@ -397,6 +418,13 @@ double StepContext::flops_of_samples() const {
 
 double StepContext::flops_of_step() const {
   return (flops_of_samples() + update_flops()) * job.slowness.of_step(index, number);
+}
+
+// At the machine's speed at the beginning of the step, as for all times of a step.
+double StepContext::flops_until_given_up(double copies) const {
+  const std::optional<Seconds>& time = job.plan.scenario.training.give_up;
+  if (!time || is_ahead) return std::numeric_limits<double>::infinity();
+  return std::max(0.0, time->value - copies) * processor.speed();
 }
 
 double StepContext::update_flops() const {
@@ -419,6 +447,15 @@ double StepContext::seconds_of_local_step() const {
   const double flops = flops_of_samples() / static_cast<double>(source.local_steps_of(number));
   return flops * job.slowness.of_step(index, number) / processor.speed() +
          all_copies(job, job.plan.keys.parameters, 1) - all_copies(job, job.plan.keys.parameters, 0);
+}
+
+double StepContext::seconds_beside_batches() const {
+  return update_flops() * job.slowness.of_step(index, number) / processor.speed() + copy_seconds();
+}
+
+double StepContext::seconds_of_batch() const {
+  const double flops = flops_of_samples() / static_cast<double>(source.accumulated());
+  return flops * job.slowness.of_step(index, number) / processor.speed();
 }
 
 double StepContext::copy_seconds() const {

@@ -25,8 +25,9 @@ struct StepContext {
 
   // Number of the current step: the count of begun computations, kept or not, and of skipped ones.
   std::int64_t number = 0;
-  std::int64_t clock = 0;       // clock of the current step
-  std::int64_t batch_size = 0;  // batch size of the current step
+  std::int64_t clock = 0;        // clock of the current step
+  std::int64_t begun_again = 0;  // stopped steps whose clocks the worker began again
+  std::int64_t batch_size = 0;   // batch size of the current step
   // The current step runs before the worker knows that the servers are there.
   bool is_ahead = false;
   bool on_own_copy = false;  // the step uses the worker's own weights, not pulled ones
@@ -34,6 +35,8 @@ struct StepContext {
   // wait_for_batches() waits until the step's batches are here. prepare() also begins the step's work.
   void wait_for_batches();
   void prepare();
+  // The worker has given the step up. The next one belongs to the same clock, and uses the same weights.
+  void begin_again();
   // From here on the step counts as begun. Takes its batches. `keep`: the step leaves its weights in the
   // local copy.
   LocalWork begin(bool keep);
@@ -53,12 +56,18 @@ struct StepContext {
   // slowness.
   double flops_of_samples() const;
   double flops_of_step() const;
+  // Operations of the current step, beside copies of `copies` seconds, after which it is given up; infinite:
+  // it is not.
+  double flops_until_given_up(double copies) const;
   // Operations of an update on the worker, without slowness.
   double update_flops() const;
   // Seconds at the machine's current speed: for the part of the current step that does not depend on local
   // steps, and for each local step.
   double seconds_beside_local_steps() const;
   double seconds_of_local_step() const;
+  // The same for a clock of one local step: what does not depend on its batches, and each batch.
+  double seconds_beside_batches() const;
+  double seconds_of_batch() const;
   // Seconds of all copies between host and devices, both ways: in the current step, and for these shards in
   // one local step.
   double copy_seconds() const;

@@ -133,14 +133,14 @@ void Worker::resume() {
 // The others have continued without this worker. It takes their clock.
 void Worker::go_on_with(std::int64_t clock) {
   expects(clock >= 0, "clocks are numbered from 0");
-  first_ = context_.number = clock + begun_again_;
+  first_ = context_.number = clock + context_.begun_again;
   context_.source.skip_to(context_.number);
 }
 
 // Where stale pushes count, a stopped step belongs to a clock that is still to be computed.
 void Worker::begin_again() {
   context_.kv.listen_until(Agenda::now());  // the answer that stopped the step
-  ++begun_again_;
+  ++context_.begun_again;
   context_.kv.begin_again();
 }
 

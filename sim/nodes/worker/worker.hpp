@@ -56,7 +56,7 @@ class Worker {
   void go_on_with(std::int64_t clock);
   void begin_again();
   // Where stale pushes count: the clock of the next step.
-  std::int64_t own_clock() const { return context_.number - begun_again_; }
+  std::int64_t own_clock() const { return context_.number - context_.begun_again; }
   bool goes_on_alone() const;
   bool may_begin() const;
   void choose_keys();
@@ -67,7 +67,6 @@ class Worker {
   std::unique_ptr<Step> step_;
   // The first step of this life, or after skipped steps: the worker has no older copy of weights.
   std::int64_t first_ = 0;
-  std::int64_t begun_again_ = 0;  // stopped steps whose clocks the worker began again
   std::shared_ptr<Values> first_weights_;
   bool returns_;
   bool leaves_ = false;

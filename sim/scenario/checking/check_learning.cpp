@@ -315,10 +315,24 @@ void check_whole_arrays(const Check& check) {
             "a rule for a whole matrix", "kind = \"greedy\" in [placement], and no `slice` in [messages]");
 }
 
+// A worker that begins again must succeed at last.
+void check_give_up(const Check& check) {
+  const std::optional<Seconds>& limit = check.s.training.give_up;
+  if (!limit) return;
+  for (std::size_t w = 0; w < static_cast<std::size_t>(check.s.cluster.workers); ++w) {
+    const double mean = mean_step_seconds(check.s, w);
+    if (check.s.compute.distribution == "constant" && mean > limit->value)
+      return check.add({"training.give_up", "compute.time", "compute.distribution"},
+                       fmt::format("worker {} gives every computation up: each takes {:.3g} s", w, mean),
+                       "too short", "a larger give_up, or a `distribution` in [compute]");
+  }
+}
+
 }  // namespace
 
 void check_training(const Check& check) {
   check_fragments(check);
+  check_give_up(check);
   check_whole_arrays(check);
   const TrainingSpec& t = check.s.training;
   const std::string steps = "training.steps", epochs = "training.epochs", samples = "training.samples",

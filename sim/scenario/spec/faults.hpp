@@ -35,7 +35,7 @@ class FaultTarget {
   virtual bool corrupt(std::uint32_t worker, const FaultSpec& fault, bool begins) = 0;
 };
 
-// What happens to a message that is sent now.
+// The fate of a message that is sent now.
 struct MessageFate {
   bool dropped = false;  // lost when it arrives
   int copies = 0;        // additional copies
@@ -84,7 +84,7 @@ using FaultKind = Chosen<FaultKindRow>;
 // Whether the snapshots on the storage's disk survive a crash.
 enum class Disk { kept, lost };
 
-// What a worker pushes instead of the values that it has computed.
+// The values that a worker pushes instead of those that it has computed.
 enum class Corruption : std::uint8_t { sign, noise, scale, constant, copy };
 
 struct FaultSpec {

@@ -32,17 +32,14 @@ bool workers_sum(const Scenario& s) {
   return workers_update(s) && make_rule(s.consistency, s.cluster.workers).waits_for_all();
 }
 bool has_local_steps(const Scenario& s) { return s.training.has_local_steps(); }
-// Whether workers run the optimizer in their own steps, and whether nodes with the common weights do.
+// Whether workers run the optimizer in their own steps.
 bool steps_alone(const Scenario& s) {
   return has_local_steps(s) || s.training.pull_every > 1 || s.training.algorithm == Algorithm::elastic;
-}
-bool steps_together(const Scenario& s) {
-  return !workers_update(s) && !has_local_steps(s) && s.training.algorithm != Algorithm::elastic;
 }
 
 // The state of the optimizer that a server runs.
 void add_common_optimizer(const Scenario& s, double count, NodeMemory& memory) {
-  if (steps_together(s)) return add_optimizer(s, count, memory);
+  if (!s.training.workers_step()) return add_optimizer(s, count, memory);
   if (s.training.outer.given) add_state(s, s.training.outer.optimizer, count, memory);
 }
 

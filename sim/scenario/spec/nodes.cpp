@@ -234,6 +234,13 @@ std::int64_t local_steps_beside(const Scenario& s, std::size_t worker, double fa
   return s.training.inner.dynamic ? dynamic_steps(s, fastest, own) : s.training.local_steps;
 }
 
+std::int64_t batches_beside(const Scenario& s, std::size_t worker, double fastest) {
+  const TrainingSpec& training = s.training;
+  if (!training.accumulate_time) return local_steps_beside(s, worker, fastest) * training.accumulate;
+  const double batch = mean_step_seconds(s, worker) / static_cast<double>(training.accumulate);
+  return std::min(training.accumulate, steps_that_fit(training.accumulate_time->value, batch));
+}
+
 }  // namespace
 
 std::int64_t mean_local_steps(const Scenario& s, std::size_t worker) {
@@ -245,8 +252,8 @@ double batches_per_clock(const Scenario& s) {
   const double fastest = fastest_step_seconds(s);
   std::int64_t all = 0;
   for (std::int64_t w = 0; w < s.cluster.workers; ++w)
-    all += local_steps_beside(s, static_cast<std::size_t>(w), fastest);
-  return static_cast<double>(all * s.training.accumulate) / static_cast<double>(s.cluster.workers);
+    all += batches_beside(s, static_cast<std::size_t>(w), fastest);
+  return static_cast<double>(all) / static_cast<double>(s.cluster.workers);
 }
 
 double batches_more_at_first(const Scenario& s) {

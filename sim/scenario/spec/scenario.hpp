@@ -72,7 +72,7 @@ struct Target {
   bool given() const { return accuracy || loss; }
 };
 
-// What a worker pushes: gradients, or the distance by which an elastic spring pulls the worker and the
+// The content of a push: gradients, or the distance by which an elastic spring pulls the worker and the
 // servers' centre together (Zhang, Choromanska, LeCun, NIPS 2015).
 enum class Algorithm { gradient, elastic };
 // Which nodes run the optimizer: servers, or every worker on the sum that servers send back (MXNet's
@@ -126,11 +126,13 @@ struct TrainingSpec {
   UpdateAt update = UpdateAt::server;
   InnerLoop inner;
   OuterLoop outer;
-  std::int64_t local_steps = 1;       // steps per clock of a worker on its own copy
-  std::optional<Seconds> local_time;  // time of a clock, instead of local_steps
-  std::int64_t accumulate = 1;        // batches per local step, whose gradients are averaged
-  bool recompute = false;             // keep few activations, and compute the others again
-  std::int64_t warmup_steps = 0;      // local steps of the first clock; 0: local_steps
+  std::int64_t local_steps = 1;            // steps per clock of a worker on its own copy
+  std::optional<Seconds> local_time;       // time of a clock, instead of local_steps
+  std::int64_t accumulate = 1;             // batches per local step, whose gradients are averaged
+  std::optional<Seconds> accumulate_time;  // of them only those that fit
+  std::optional<Seconds> give_up;          // a longer computation is given up, and another begins
+  bool recompute = false;                  // keep few activations, and compute the others again
+  std::int64_t warmup_steps = 0;           // local steps of the first clock; 0: local_steps
   Warmup warmup = Warmup::after_pull;
   std::int64_t pull_every = 1;          // clocks from one pull to the next
   WorkPolicy work = WorkPolicy::fixed;  // how many samples each worker computes
@@ -145,13 +147,15 @@ struct TrainingSpec {
   bool has_local_steps() const {
     return local_steps > 1 || warmup_steps > 1 || local_time || inner.given || outer.given;
   }
-  // What servers run, unless they only add up: the optimizer of [training.outer], or the scenario's.
-  const OptimizerSpec& common_optimizer() const {
-    const bool moves = has_local_steps() || update == UpdateAt::worker || algorithm == Algorithm::elastic;
-    return moves ? outer.optimizer : optimizer;
+  // Workers run the optimizer, each on its own copy.
+  bool workers_step() const {
+    return has_local_steps() || update == UpdateAt::worker || algorithm == Algorithm::elastic;
   }
-  // The number of local steps depends on the worker's speed.
-  bool fits_steps() const { return local_time || inner.dynamic; }
+  // The optimizer of the common weights: that of [training.outer], which adds moves up unless the scenario
+  // says more, or the scenario's.
+  const OptimizerSpec& common_optimizer() const { return workers_step() ? outer.optimizer : optimizer; }
+  // The number of local steps, or of batches, depends on the worker's speed.
+  bool fits_steps() const { return local_time || inner.dynamic || accumulate_time; }
   std::int64_t batches_per_clock() const { return local_steps * accumulate; }
   std::int64_t local_steps_of(std::int64_t clock) const {
     return clock == 0 && warmup_steps > 0 ? warmup_steps : local_steps;

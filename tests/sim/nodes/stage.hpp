@@ -73,7 +73,7 @@ class Stage final : private JobObserver, private RunWatch, private EventSink {
   void on_applied(const PushOutcome&) override {}
   bool is_stuck() override { return false; }
   bool is_hopeless() override { return hopeless; }
-  void give_up(NodeId node) override { say("gives up " + std::to_string(node)); }
+  void give_up(NodeId node, std::string_view) override { say("gives up " + std::to_string(node)); }
   bool comes_back(NodeId node) const override { return coming_back.contains(node); }
   void on(const Event& event, std::uint64_t hash) override;
 
