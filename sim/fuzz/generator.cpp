@@ -309,6 +309,13 @@ Draft without_servers(Dice& dice, Dice own) {
   return draft;
 }
 
+// With dice of their own: these rows leave all other rows of a run as they are.
+void draw_apart(Draft& draft, std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
+  draw_ages(draft, Dice(Stream(seed, "fuzz-ages", run, attempt)));
+  draw_grace(draft, Dice(Stream(seed, "fuzz-grace", run, attempt)));
+  draw_limits(draft, Dice(Stream(seed, "fuzz-limits", run, attempt)));
+}
+
 Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t attempt) {
   Dice peers(Stream(seed, "fuzz-peers", run, attempt));
   Dice life(Stream(seed, "fuzz-node-life", run, attempt));
@@ -336,9 +343,7 @@ Draft draw_training_job(std::uint64_t seed, std::uint64_t run, std::uint64_t att
   draw_messages(draft, !sparse, dice);
   Dice stale(Stream(seed, "fuzz-staleness", run, attempt));
   draw_staleness(draft, stale);
-  draw_ages(draft, Dice(Stream(seed, "fuzz-ages", run, attempt)));
-  draw_limits(draft, Dice(Stream(seed, "fuzz-limits", run, attempt)));
-  draw_grace(draft, Dice(Stream(seed, "fuzz-grace", run, attempt)));
+  draw_apart(draft, seed, run, attempt);
   if (!phantom && dice.chance(0.2)) draw_filters(draft, dice);
   else draw_key_filter(draft, dice);
   draw_cluster(draft, victims, dice);

@@ -89,7 +89,7 @@ def main():
         title = known[result["cited"]]
         summary.append(f"| [{title}](#{result['scenario'].replace('_', '-')}) | {verdict} |")
         parts += ["", f"## {result['scenario'].replace('_', ' ')}", "", title + ".", "", f"- The paper: {result['claim']}",
-                  f"- psim: `psim compare scenarios/papers/{result['scenario']}.toml`, {len(seeds)} seed"
+                  f"- psim: [{result['scenario']}.toml](../scenarios/papers/{result['scenario']}.toml), {len(seeds)} seed"
                   f"{'s' if len(seeds) > 1 else ''}: **{verdict}**.", f"- {result['why']}", "",
                   "| | the paper | psim |", "|---|---|---|"]
         parts += [f"| {what} | {paper} | {value} |" for what, paper, value in rows]

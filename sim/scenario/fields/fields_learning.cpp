@@ -453,6 +453,26 @@ void describe_training(FieldVisitor& v, Scenario& s) {
 
 namespace {
 
+// How many batches a computation has, and how long it takes.
+void describe_accumulation(FieldVisitor& v, TrainingSpec& t) {
+  v.field("accumulate", &t.accumulate, "Number of batches whose gradients a worker averages before a step.",
+          within(1, 1e6));
+  v.field(
+      "accumulate_time", &t.accumulate_time,
+      "Time of computing in a clock: a worker averages those of its `accumulate` batches that fit, at least "
+      "one, and drops the others. It computes their number from the time of a batch when its clock begins. "
+      "In an update a gradient counts by its samples (DropCompute: Giladi et al., arXiv 2306.10598, 2023).",
+      above(0, 1e9), otherwise("all batches"),
+      only({.keys = {"training.accumulate"}, .text = "with accumulate", .met = [&t] {
+              return t.accumulate > 1;
+            }}));
+  v.field("give_up", &t.give_up,
+          "Longest time of a computation. If it would take longer, the worker gives it up after this time, "
+          "and begins another one on the same weights, with other samples and another step time "
+          "(MindFlayer SGD: Maranjyan et al., arXiv 2410.04285, 2024).",
+          above(0, 1e9), otherwise("no limit"));
+}
+
 void describe_warmup(FieldVisitor& v, TrainingSpec& t) {
   v.field("warmup", choice(t.warmup), "When workers do the first clock's local steps.",
           only({.keys = {"training.warmup_steps"},
@@ -483,22 +503,7 @@ void describe_rhythm(FieldVisitor& v, TrainingSpec& t) {
           "step when its clock begins. Servers give all workers' weights the same share of the mean, "
           "whatever their numbers of steps (Anytime Minibatch: Ferdinand et al., ICLR 2019; local SGD).",
           above(0, 1e9), otherwise("a clock has local_steps steps"));
-  v.field("accumulate", &t.accumulate, "Number of batches whose gradients a worker averages before a step.",
-          within(1, 1e6));
-  v.field(
-      "accumulate_time", &t.accumulate_time,
-      "Time of computing in a clock: a worker averages those of its `accumulate` batches that fit, at least "
-      "one, and drops the others. It computes their number from the time of a batch when its clock begins. "
-      "In an update a gradient counts by its samples (DropCompute: Giladi et al., arXiv 2306.10598, 2023).",
-      above(0, 1e9), otherwise("all batches"),
-      only({.keys = {"training.accumulate"}, .text = "with accumulate", .met = [&t] {
-              return t.accumulate > 1;
-            }}));
-  v.field("give_up", &t.give_up,
-          "Longest time of a computation. If it would take longer, the worker gives it up after this time, "
-          "and begins another one on the same weights, with other samples and another step time "
-          "(MindFlayer SGD: Maranjyan et al., arXiv 2410.04285, 2024).",
-          above(0, 1e9), otherwise("no limit"));
+  describe_accumulation(v, t);
   v.field("recompute", &t.recompute,
           "Whether workers keep the activations of only some layers, and compute the others again in the "
           "backward pass. This needs less memory, and the time of one more forward pass (Chen et al., arXiv "
