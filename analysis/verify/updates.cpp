@@ -297,11 +297,17 @@ class Copies final : public Check {
   std::map<std::uint32_t, std::map<std::uint32_t, KnownCopy>> copies_;  // by worker and shard
 };
 
+// No worker gets faster or slower during a step.
+bool is_steady(const RunFacts& facts) {
+  const auto changes = [](const Straggler& one) { return one.from > 0 || one.until || one.every; };
+  return facts.fault_factors.empty() && std::ranges::none_of(facts.stragglers, changes);
+}
+
 // A computation of a step ends within the time after which a worker gives it up.
 class GivenUp final : public Check {
  public:
   explicit GivenUp(const Evidence& evidence) : Check(evidence, "given-up") {
-    if (!facts_.give_up || !facts_.fault_factors.empty()) does_not_apply();
+    if (!facts_.give_up || !is_steady(facts_)) does_not_apply();
   }
 
   void on(const Row& row) override {
@@ -324,9 +330,7 @@ class GivenUp final : public Check {
 class LocalSteps final : public Check {
  public:
   explicit LocalSteps(const Evidence& evidence) : Check(evidence, "local-steps") {
-    const auto changes = [](const Straggler& one) { return one.from > 0 || one.until || one.every; };
-    const bool is_steady = facts_.fault_factors.empty() && std::ranges::none_of(facts_.stragglers, changes);
-    const bool has_time = facts_.local_time && is_steady;
+    const bool has_time = facts_.local_time && is_steady(facts_);
     if (facts_.local_batch == 0 || (!has_time && facts_.dynamic_steps == 0)) does_not_apply();
   }
 

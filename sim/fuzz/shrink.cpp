@@ -174,6 +174,7 @@ bool drowns(const Scenario& scenario) {
 }  // namespace
 
 bool must_end(const Scenario& scenario) {
+  if (scenario.training.give_up) return false;  // a worker may be too slow for it
   if (!scenario.may_fail()) return true;
   // During one transfer over a slow link such heartbeats use up the events that a run gets for an advance.
   constexpr double hectic = 50e-6;  // seconds

@@ -1,5 +1,8 @@
 #include "sim/protocol/consistency_policy.hpp"
 
+#include <algorithm>
+#include <map>
+#include <ranges>
 #include <stdexcept>
 
 namespace psim {
@@ -12,20 +15,42 @@ PolicyShape PlainModel::shape() const {
   while (oldest > 0 && is_too_late(oldest)) --oldest;
   shape.drops_stale = oldest == 0;
   if (oldest > 0 && oldest < most_ages) shape.oldest = oldest;
-  while (shape.group <= workers_ && !makes_update({.pushes = shape.group, .members = workers_}))
-    ++shape.group;
-  if (shape.group > workers_)
+  std::int64_t pushes = 1;
+  while (pushes <= most_of_worker() * workers_ && !makes_update(evenly(pushes, workers_))) ++pushes;
+  if (pushes > most_of_worker() * workers_)
     throw std::logic_error("a consistency model makes no update of the pushes of all workers");
+  shape.group = std::min(pushes, workers_);
+  shape.varies = shape.varies || pushes > workers_;
   // Even with a group of one, servers may disagree about which push came first, as in k-sync.
   shape.is_in_turn = shape.group == 1 && !shape.varies && gate_ != Gate::version;
   return *(shape_ = shape);
 }
 
+PlainModel::Update PlainModel::evenly(std::int64_t pushes, std::int64_t members) {
+  const bool all = pushes >= members && members > 0;
+  return {.pushes = pushes,
+          .members = members,
+          .distinct = std::min(pushes, members),
+          .least = all ? pushes / members : 0,
+          .harmonic = all ? static_cast<double>(pushes) / static_cast<double>(members) : 0};
+}
+
 PlainModel::Update PlainModel::update_of(const ShardView& view) {
-  return {.pushes = std::ssize(view.pending),
-          .members = view.clocks.members(),
-          .version = view.version,
-          .min_clock = view.clocks.slowest()};
+  std::map<NodeId, std::int64_t> own;  // pushes, by member
+  for (const Push& push : view.pending) {
+    if (!view.clocks[view.worker_of(push)].gone) ++own[push.worker];
+  }
+  Update update{.pushes = std::ssize(view.pending),
+                .members = view.clocks.members(),
+                .version = view.version,
+                .min_clock = view.clocks.slowest(),
+                .distinct = std::ssize(own)};
+  if (update.distinct < update.members || own.empty()) return update;
+  update.least = std::ranges::min(own | std::views::values);
+  double inverse = 0;
+  for (const auto& [worker, pushes] : own) inverse += 1 / static_cast<double>(pushes);
+  update.harmonic = static_cast<double>(update.members) / inverse;
+  return update;
 }
 
 Decision PlainModel::on_push(const ShardView& view, Memory memory) const {

@@ -173,7 +173,13 @@ class PlainModel : public ConsistencyPolicy {
     std::int64_t pushes = 0;   // pushes that wait for the update
     std::int64_t members = 0;  // workers that take part
     std::int64_t version = 0, min_clock = 0;
+    // Of the members: those with a push that waits, the fewest such pushes of a member, and their harmonic
+    // mean over the members; 0 if a member has none.
+    std::int64_t distinct = 0, least = 0;
+    double harmonic = 0;
   };
+  // As many pushes as possible of each member.
+  static Update evenly(std::int64_t pushes, std::int64_t members);
   virtual bool starts(const StartView& worker) const = 0;
   virtual bool makes_update(const Update& at) const = 0;
   // Of a push that is `age` updates old.
@@ -183,6 +189,8 @@ class PlainModel : public ConsistencyPolicy {
   virtual double weight_of(const Push&, std::int64_t age) const { return weight(age); }
   virtual bool is_whole_weight() const { return false; }
   virtual bool is_too_late(std::int64_t /*age*/) const { return false; }
+  // The most pushes of a worker for which the smallest update is looked for before a run.
+  virtual std::int64_t most_of_worker() const { return 1; }
   // Whether an update of more than the smallest number of pushes may be made.
   virtual bool varies() const { return true; }
 

@@ -15,7 +15,8 @@ namespace {
 
 const std::vector<std::string> start_names{"clock",   "min_clock", "version", "computed_on", "pushed",
                                            "applied", "workers",   "k",       "staleness"},
-    update_names{"pushes", "members", "version", "min_clock", "workers", "k", "staleness"},
+    update_names{"pushes", "members",  "version", "min_clock", "distinct",
+                 "least",  "harmonic", "workers", "k",         "staleness"},
     age_names{"age", "workers", "k", "staleness"}, work_names{"samples", "batches", "seconds"},
     weight_names = [] {
       std::vector<std::string> names = age_names;
@@ -48,9 +49,10 @@ std::array<double, 9> values(const StartView& at, const CustomNumbers& numbers) 
           number(numbers.workers), number(numbers.k),           number(numbers.staleness)};
 }
 
-std::array<double, 7> values(const CustomModel::Update& at, const CustomNumbers& numbers) {
-  return {number(at.pushes),       number(at.members), number(at.version),       number(at.min_clock),
-          number(numbers.workers), number(numbers.k),  number(numbers.staleness)};
+std::array<double, 10> values(const CustomModel::Update& at, const CustomNumbers& numbers) {
+  return {number(at.pushes),   number(at.members),       number(at.version), number(at.min_clock),
+          number(at.distinct), number(at.least),         at.harmonic,        number(numbers.workers),
+          number(numbers.k),   number(numbers.staleness)};
 }
 
 std::string is_false(const Formula& formula, const auto& values) {
@@ -128,15 +130,22 @@ void CustomModel::check_ages() const {
 }
 
 bool CustomModel::varies() const {
-  return update_.uses("members") || update_.uses("version") || update_.uses("min_clock");
+  return std::ranges::any_of(std::array{"members", "version", "min_clock", "distinct", "least", "harmonic"},
+                             [this](const char* name) { return update_.uses(name); });
+}
+
+std::int64_t CustomModel::most_of_worker() const {
+  constexpr std::int64_t many = 100;
+  return update_.uses("least") || update_.uses("harmonic") ? many : 1;
 }
 
 void CustomModel::check_group() const {
-  for (std::int64_t pushes = 1; pushes <= numbers_.workers; ++pushes) {
-    if (makes_update({.pushes = pushes, .members = numbers_.workers})) return;
+  const std::int64_t most = most_of_worker() * numbers_.workers;
+  for (std::int64_t pushes = 1; pushes <= most; ++pushes) {
+    if (makes_update(evenly(pushes, numbers_.workers))) return;
   }
   refuse("update", update_,
-         fmt::format("this is false for pushes = 1 to {}, so no update is ever made", numbers_.workers),
+         fmt::format("this is false for pushes = 1 to {}, so no update is ever made", most),
          "for example update = \"pushes >= k\"");
 }
 

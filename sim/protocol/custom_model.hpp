@@ -51,6 +51,7 @@ class CustomModel final : public PlainModel {
   double weight_of(const Push& push, std::int64_t age) const override;
   bool is_whole_weight() const override { return whole_; }
   bool is_too_late(std::int64_t age) const override;
+  std::int64_t most_of_worker() const override;
   bool varies() const override;
   // "`clock - min_clock <= 3` is false: clock = 5, min_clock = 1"
   std::string why_not(const StartView& view, Memory memory) const override;

@@ -40,7 +40,8 @@ class FilterChain::Pass {
         left_(given.count),
         full_(given.count == options_.count),
         lossy_(options_.filters.front().stage() <= FilterStage::quantize),
-        remembers_(!options_.push && options_.filters.front().stage() == FilterStage::select) {}
+        remembers_(!options_.push && options_.filters.front().stage() == FilterStage::select),
+        differs_(options_.push && std::ranges::any_of(options_.filters, &FilterSpec::sends_differences)) {}
 
   Encoded run() {
     if (lossy_ && !phantom()) take_numbers();
@@ -68,7 +69,10 @@ class FilterChain::Pass {
   bool phantom() const { return given_.values == nullptr; }
   bool selected() const { return left_ < given_.count; }
   bool listed() const { return (!full_ && !options_.key_bytes.are_in_ranges) || selected() || signed_; }
-  bool feeds_back(const FilterSpec& filter) const { return options_.push && filter.feeds_back(); }
+  // Whether what the filter removes is part of the next message.
+  bool feeds_back(const FilterSpec& filter) const {
+    return options_.push && !differs_ && filter.feeds_back();
+  }
   std::size_t entry(std::size_t j) const { return selected() ? buffers_.entries[j] : j; }
   std::size_t position_of(std::size_t entry) const { return keys_ ? (*keys_)[entry] : entry; }
   std::size_t position(std::size_t j) const { return position_of(entry(j)); }
@@ -87,9 +91,11 @@ class FilterChain::Pass {
     numbers_ = Values(options_.precision, left_);
     numbers_.copy_from(*given_.values, given_.begin, left_, 0);
     if (remembers_ && !chain_.known_) chain_.known_ = Values::zeros(options_.precision, options_.count);
-    if (std::ranges::none_of(options_.filters, [this](const FilterSpec& f) { return feeds_back(f); })) return;
+    const bool adds = std::ranges::any_of(options_.filters, [this](const auto& f) { return feeds_back(f); });
+    if (!adds && !differs_) return;
     if (!chain_.residual_) chain_.residual_ = Values::zeros(options_.precision, options_.count);
-    for (std::size_t i = 0; i < left_; ++i) {
+    for (std::size_t i = 0; differs_ && i < left_; ++i) numbers()[i] -= residual()[position_of(i)];
+    for (std::size_t i = 0; adds && i < left_; ++i) {
       const Scalar lost = std::exchange(residual()[position_of(i)], Scalar{0});
       numbers()[i] += lost;
     }
@@ -112,6 +118,7 @@ class FilterChain::Pass {
   Encoded receive();
   void remember();
   void spread();
+  void add_up();
 
   FilterChain& chain_;
   const Options& options_;
@@ -124,6 +131,7 @@ class FilterChain::Pass {
   const bool full_;       // the message began with the whole range
   const bool lossy_;      // the receiver sees other numbers than the sender
   const bool remembers_;  // a pull that sends only some values
+  const bool differs_;    // a push of differences
   Values numbers_;
   const FilterSpec* quantizer_ = nullptr;
   bool signed_ = false;   // keys carry the values' signs
@@ -159,7 +167,7 @@ void FilterChain::Pass<Scalar>::select(const FilterSpec& filter, Stream stream) 
   choose(filter, stream);
   if (left_ < before) buffers_.used.emplace(filter.kind, options_.push);
   // Values that are sent by chance also stand for the omitted values, unless these are sent later.
-  if (!filter.kind->makes_up || !options_.push || feeds_back(filter) || left_ == 0) return;
+  if (!filter.kind->makes_up || !options_.push || differs_ || feeds_back(filter) || left_ == 0) return;
   const double factor = filter.kind->makes_up(filter.settings, before, left_);
   for (Scalar& x : numbers()) x = static_cast<Scalar>(static_cast<double>(x) * factor);
 }
@@ -311,6 +319,7 @@ Encoded FilterChain::Pass<Scalar>::receive() {
   }
   if (phantom()) return result;
   if (whole && selected()) spread();
+  if (differs_) add_up();
   result.values.values = std::make_shared<const Values>(std::move(numbers_));
   return result;
 }
@@ -333,6 +342,13 @@ void FilterChain::Pass<Scalar>::spread() {
     if (j > 0 && buffers_.entries[j - 1] == i) all[i] = all[--j];
     else all[i] = remembers_ ? known()[position_of(i)] : Scalar{0};
   }
+}
+
+// The receiver's copy of the sum of all messages, which is the sender's.
+template <class Scalar>
+void FilterChain::Pass<Scalar>::add_up() {
+  const std::span<Scalar> all = numbers_.template as<Scalar>();
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = residual()[position_of(i)] += all[i];
 }
 
 FilterChain::FilterChain(Options options) : options_(std::move(options)), known_keys_(options_.key_lists) {

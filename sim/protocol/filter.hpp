@@ -8,6 +8,11 @@
 // - Error feedback is one residual per chain. A filter with error feedback adds the lost part of each value
 //   to the residual, and the next push starts from gradient + residual. So the sent part plus the residual
 //   equals the input, also through several filters. A filter without error feedback loses that part for good.
+// - With memory = "difference" (EF21) the memory is the sum of what the chain has sent. The filters get the
+//   difference of the gradient to this sum, and the receiver adds what comes to its own copy of the sum. So
+//   both ends must agree, and no message may be lost. psim hands the receiver the sum itself, with the bytes
+//   of the difference; so a server that drops a late push has the right sum, too. Each difference is rounded
+//   to half precision where gradients are, and the sum is not.
 // - Without error feedback, random-k and random-skip scale up the sent values, so that their mean is right.
 // - A dense message stays dense for the receiver. A value that a push omits is 0. The receiver keeps its old
 //   value for anything that a pull omits. So significant and random-skip remember the receiver's values, and
@@ -170,13 +175,18 @@ std::deque<FilterRow> quantizing_filters();  // filter_select.cpp
 
 enum class FilterOn : std::uint8_t { push, pull, both };
 
+// What a filter with error feedback remembers: the part that it has not sent; or, in EF21 (Richtárik et al.,
+// NeurIPS 2021), the sum of all that it has sent.
+enum class FilterMemory : std::uint8_t { residual, difference };
+
 // One [[filter]] of a scenario.
 struct FilterSpec {
   FilterKind kind;
   std::optional<FilterOn> on;
   Settings settings;                   // of the kind
   std::optional<bool> error_feedback;  // only for pushes
-  double flops_per_value = 0;          // work of the sender for each incoming value
+  FilterMemory memory = FilterMemory::residual;
+  double flops_per_value = 0;  // work of the sender for each incoming value
 
   FilterStage stage() const { return kind->stage; }
   // Without a direction in the scenario, filters that lose information apply to gradients only; all others
@@ -188,6 +198,9 @@ struct FilterSpec {
     return direction() == FilterOn::both || (direction() == FilterOn::push) == push;
   }
   bool feeds_back() const { return error_feedback.value_or(kind->error_feedback == ErrorFeedback::on); }
+  bool sends_differences() const {
+    return works_on(true) && feeds_back() && memory == FilterMemory::difference;
+  }
 };
 
 // The filters of one direction, in the order of the scenario.
@@ -287,7 +300,8 @@ class FilterChain {
   // memory of the other values. Both chains send their next message whole, with its keys.
   std::unique_ptr<FilterChain> cut(std::size_t at, Options rest);
 
-  // The losses of pushes so far, for each value of the range; null without error feedback.
+  // The losses of pushes so far, or the sum of what was sent, for each value of the range; null without error
+  // feedback.
   const Values* residual() const { return residual_ ? &*residual_ : nullptr; }
 
   // A message without filters: nothing is copied.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -82,6 +83,29 @@ void krum(Aggregating<Scalar>& a) {
   std::ranges::copy(a.gradients[best], a.result.begin());
 }
 
+// Of 1, 0 and -1 the sign of their sum. NaN has no sign.
+template <class Scalar>
+void majority(Aggregating<Scalar>& a) {
+  for (std::size_t i = 0; i < a.result.size(); ++i) {
+    std::int64_t votes = 0;
+    for (const auto& gradient : a.gradients) votes += (gradient[i] > 0) - (gradient[i] < 0);
+    a.result[i] = static_cast<Scalar>((votes > 0) - (votes < 0));
+  }
+}
+
+template <class Scalar>
+void mean_of_workers(Aggregating<Scalar>& a) {
+  std::map<std::uint32_t, double> pushes;  // by worker
+  for (const std::uint32_t worker : a.workers) ++pushes[worker];
+  const auto workers = static_cast<double>(pushes.size());
+  for (std::size_t i = 0; i < a.result.size(); ++i) {
+    double sum = 0;
+    for (std::size_t g = 0; g < a.gradients.size(); ++g)
+      sum += static_cast<double>(a.gradients[g][i]) / (workers * pushes[a.workers[g]]);
+    a.result[i] = static_cast<Scalar>(sum);
+  }
+}
+
 template <class Scalar>
 void mean_of_kept(Aggregating<Scalar>& a) {
   if (a.kept.empty()) return;  // all workers that pushed have gone since
@@ -121,6 +145,16 @@ std::deque<AggregationRow> built_in_rows() {
               "arbitrary values; each shard chooses by its own values (Blanchard et al., NIPS 2017)",
        .settings = {&byzantine},
        .combine = [](auto& a) { krum(a); }},
+      {.name = "vote",
+       .doc =
+           "for each weight the sign of most gradients: 1, -1, or 0 for a tie (signSGD with majority vote: "
+           "Bernstein et al., ICML 2018)",
+       .combine = [](auto& a) { majority(a); }},
+      {.name = "worker-mean",
+       .doc =
+           "the mean over the workers of the mean of each worker's gradients in the update, so that a fast "
+           "worker counts no more than a slow one (Malenia SGD: Tyurin and Richtarik, NeurIPS 2023)",
+       .combine = [](auto& a) { mean_of_workers(a); }},
       {.name = "last",
        .doc =
            "the mean of the last gradients of all workers that take part (incremental aggregated gradient: "
@@ -154,13 +188,14 @@ void GradientAggregation::combine(std::vector<WeightedGradient>& gradients,
     if (!is_phantom) kept.values = std::make_shared<Values>(Values(whole.back()));
   }
   if (whole.size() < gradients.size()) return;
-  Values one =
-      with_scalar(precision, [&](auto zero) { return combined<decltype(zero)>(whole, precision, is_here); });
+  Values one = with_scalar(
+      precision, [&](auto zero) { return combined<decltype(zero)>(whole, workers, precision, is_here); });
   gradients.assign(1, {{std::make_shared<Values>(std::move(one)), 0, count_}, 1.0, nullptr});
 }
 
 template <class Scalar>
-Values GradientAggregation::combined(const std::vector<Values>& gradients, Precision precision,
+Values GradientAggregation::combined(const std::vector<Values>& gradients,
+                                     std::span<const std::uint32_t> workers, Precision precision,
                                      const IsHere& is_here) const {
   Values result = Values::zeros(precision, count_);
   std::vector<std::span<const Scalar>> given, kept;
@@ -168,7 +203,7 @@ Values GradientAggregation::combined(const std::vector<Values>& gradients, Preci
   for (std::size_t w = 0; w < kept_.size(); ++w) {
     if (kept_[w].values && is_here(w)) kept.push_back(kept_[w].as<Scalar>());
   }
-  Aggregating<Scalar> work{rule_.settings, given, kept, result.as<Scalar>()};
+  Aggregating<Scalar> work{rule_.settings, given, workers, kept, result.as<Scalar>()};
   rule_.row->combine(work);
   return result;
 }

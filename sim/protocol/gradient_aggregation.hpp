@@ -24,6 +24,7 @@ template <class Scalar>
 struct Aggregating {
   const Settings& settings;
   std::span<const std::span<const Scalar>> gradients;  // in worker order, at least one
+  std::span<const std::uint32_t> workers;              // of each gradient
   // For a row that keeps gradients: the last gradient of each worker that takes part and has pushed,
   // including the gradients of this update.
   std::span<const std::span<const Scalar>> kept;
@@ -82,7 +83,8 @@ class GradientAggregation {
 
  private:
   template <class Scalar>
-  Values combined(const std::vector<Values>& gradients, Precision precision, const IsHere& is_here) const;
+  Values combined(const std::vector<Values>& gradients, std::span<const std::uint32_t> workers,
+                  Precision precision, const IsHere& is_here) const;
 
   AggregationRule rule_;
   std::size_t count_;

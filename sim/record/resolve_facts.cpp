@@ -113,11 +113,12 @@ RunFacts facts_of(const Scenario& scenario) {
   // down.
   const bool shares = scenario.cluster.colocate && facts.servers_work;
   if (!shares && std::ranges::none_of(scenario.profiles,
-                                      [](const ProfileSpec& one) { return one.of == ProfileOf::speed; }))
+                                      [](const ProfileSpec& one) { return one.of == ProfileOf::speed; })) {
+    facts.give_up = seconds(scenario.training.give_up);
     facts.local_time = seconds(scenario.training.accumulate_time ? scenario.training.accumulate_time
                                                                  : scenario.training.local_time);
+  }
   if (scenario.training.accumulate_time) facts.most_batches = scenario.training.accumulate;
-  facts.give_up = seconds(scenario.training.give_up);
   add_messages(scenario, facts);
   add_tasks(scenario, facts);
   for (const StragglerSpec& one : scenario.stragglers) {

@@ -332,6 +332,23 @@ TEST_CASE("psim new leaves no scenario that does not run", "[new][slow]") {
   CHECK(content(folder.path() / "007.toml").find("workers = 7 ") != std::string::npos);
 }
 
+TEST_CASE("psim new writes a scenario of every method that has lines", "[new][slow]") {
+  const TemporaryFolder folder;
+  const std::string list = psim::test::psim({"new", "one.toml", "--method", "nothing"}, folder.path()).err;
+  for (const char* method : {"diloco", "streaming-diloco", "fedavg", "ringmaster", "malenia", "ef21",
+                             "mindflayer", "signsgd-vote"}) {
+    INFO(method);
+    CHECK(list.find(method) != std::string::npos);
+    const std::string file = std::string(method) + ".toml";
+    CHECK(psim::test::psim({"new", file, "--method", method, "--workers", "6"}, folder.path()).code == 0);
+    CHECK(psim::test::psim({"run", file, "--set", "training.epochs=1"}, folder.path()).code == 0);
+    CHECK(content(folder.path() / file).find("workers = 6") != std::string::npos);
+  }
+  const std::vector<std::string> both{"new", "two.toml", "--method", "diloco", "--slowdown", "2"};
+  CHECK(psim::test::psim(both, folder.path()).err.find("--slowdown does not go with --method") !=
+        std::string::npos);
+}
+
 TEST_CASE("every value of every setting makes a valid scenario", "[new][slow]") {
   const TemporaryFolder folder;
   const Served served;

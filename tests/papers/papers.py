@@ -3,8 +3,9 @@
     python3 tests/papers/papers.py PSIM
 
 Runs the scenarios of papers.toml, and rewrites the page if it says something else; then the exit code is 1. A result
-`reproduces` if every number that the paper has is met within 10 % (or lies in the paper's range), and every statement holds in
-every seed. If only the statements hold, or all numbers lie on the paper's side of 1, it is `in direction`.
+`reproduces` if the paper has numbers, psim meets every one within 10 % (or it lies in the paper's range), and every statement holds
+in every seed. Without a number of the paper, `statement holds`. It is `in direction` if the statements hold, and the numbers lie on
+the paper's side of 1.
 """
 import json
 import math
@@ -51,19 +52,21 @@ def shown(value):
 def judge(result, seeds):
     """The rows of a result, and its verdict."""
     rows, is_near, is_on_side = [], True, True
+    has_numbers = any("paper" in number for number in result.get("numbers", []))
     for number in result.get("numbers", []):
         values = [eval(number["psim"], names_of(runs)) for runs in seeds]  # pylint: disable=eval-used
         mean, paper = statistics.fmean(values), number.get("paper")
-        spread = f" [{shown(min(values))}, {shown(max(values))}]" if len(values) > 1 else ""
+        missed = sum(math.isinf(value) for value in values)
+        spread = f", not reached in {missed} of {len(values)} seeds" if missed else f" [{shown(min(values))}, {shown(max(values))}]" if len(values) > 1 else ""
         rows.append((number["what"], "" if paper is None else
-                     f"{paper[0]} to {paper[1]}" if isinstance(paper, list) else paper, shown(mean) + spread))
+                     f"{paper[0]} to {paper[1]}" if isinstance(paper, list) else paper, (shown(min(values)) if missed else shown(mean)) + spread))
         if paper is not None:
             low, high = paper if isinstance(paper, list) else (paper * (1 - NEAR), paper * (1 + NEAR))
             is_near &= low <= mean <= high
             is_on_side &= isinstance(paper, list) or (mean > 1) == (paper > 1)
     holds = all(eval(one, names_of(runs)) for one in result.get("holds", []) for runs in seeds)  # pylint: disable=eval-used
     if holds and is_near:
-        return rows, "reproduces"
+        return rows, "reproduces" if has_numbers else "statement holds"
     return rows, "in direction" if holds and is_on_side else "differs"
 
 
@@ -93,9 +96,10 @@ def main():
                   f"{'s' if len(seeds) > 1 else ''}: **{verdict}**.", f"- {result['why']}", "",
                   "| | the paper | psim |", "|---|---|---|"]
         parts += [f"| {what} | {paper} | {value} |" for what, paper, value in rows]
-    reproduced = sum(line.endswith("| reproduces |") for line in summary)
+    count = {word: str(sum(line.endswith(f"| {word} |") for line in summary)) for word in ("reproduces", "statement holds")}
     head = (HERE / "papers.md.in").read_text(encoding="utf-8").rstrip("\n")
-    head = head.replace("@COUNT@", str(len(results))).replace("@REPRODUCED@", str(reproduced))
+    head = head.replace("@COUNT@", str(len(results))).replace("@REPRODUCED@", count["reproduces"])
+    head = head.replace("@HOLD@", count["statement holds"])
     page = "\n".join([head, "", "| result | verdict |", "|---|---|", *summary, *parts]) + "\n"
     if PAGE.exists() and PAGE.read_text(encoding="utf-8") == page:
         return

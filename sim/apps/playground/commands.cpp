@@ -19,7 +19,9 @@
 #include "sim/runs/process.hpp"
 #include "sim/runs/run_folder.hpp"
 #include "sim/scenario/load.hpp"
+#include "sim/scenario/reference/reference.hpp"
 #include "sim/scenario/text/diagnostics.hpp"
+#include "sim/scenario/text/toml_text.hpp"
 #include "sim/study/plan.hpp"
 
 namespace psim::cli {
@@ -255,6 +257,43 @@ void check_all(const fs::path& file, bool compares) {
   if (compares) study::plan_study(request, false);
 }
 
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const Topic& method : methods()) {
+    if (method.text.find("\n  ") != method.text.npos || method.text.starts_with("  "))
+      names.emplace_back(method.name);
+  }
+  return names;
+}
+
+// The lines of a method, completed to a scenario; its other sentences are comments.
+std::string method_text(const Topic& method, const Sketch& sketch) {
+  std::string head = fmt::format("# {}: {}\n", method.name, method.title),
+              lines = fmt::format("seed = {}\n", setting_of(sketch, "seed"));
+  std::istringstream text{std::string(method.text)};
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("  ")) lines += line.substr(2) + "\n";
+    else if (!line.empty()) head += "# " + line + "\n";
+  }
+  lines += fmt::format("[cluster]\nworkers = {}\nservers = {}\n[cluster.network]\nbandwidth = \"{}\"\n",
+                       setting_of(sketch, "workers"), setting_of(sketch, "servers"),
+                       setting_of(sketch, "bandwidth"));
+  toml::table root = toml::parse(lines);
+  root.insert("title", std::string(method.title));
+  if (!root["training"].is_table()) root.insert("training", toml::table{});
+  root["training"].as_table()->insert("epochs", 10);
+  return head + "# Try next: --set training.epochs=40, --set data.partition=by-label\n" + toml_document(root);
+}
+
+void check_options_of_method(const Sketch& sketch) {
+  for (const auto& [name, value] : sketch) {
+    const auto with = {"workers", "servers", "bandwidth", "seed"};
+    if (std::ranges::find(with, name) == with.end())
+      throw Refused(fmt::format("--{} does not go with --method", name),
+                    "change the new file, or leave one of them out");
+  }
+}
+
 }  // namespace
 
 int make_new(const NewCommand& asked) {
@@ -271,12 +310,15 @@ int make_new(const NewCommand& asked) {
   if (sketch.contains("staleness") && model != "ssp" && model != "all")
     throw Refused(fmt::format("--staleness is a bound of ssp, but the model is {}", model),
                   "add --consistency ssp");
-  if (sketch.empty()) {
+  const auto is_asked = [&](const Topic& one) { return one.name == asked.method; };
+  const auto method = std::ranges::find_if(methods(), is_asked);
+  if (!asked.method.empty()) check_options_of_method(sketch);
+  else if (sketch.empty()) {
     for (const SketchQuestion& question : questions()) ask(question, sketch);
     say("\n");
   }
-  const bool compares = setting_of(sketch, "consistency") == "all";
-  write_file(file, scenario_text(sketch));
+  const bool compares = asked.method.empty() && setting_of(sketch, "consistency") == "all";
+  write_file(file, asked.method.empty() ? scenario_text(sketch) : method_text(*method, sketch));
   try {
     check_all(file, compares);
   } catch (const Invalid&) {
@@ -284,7 +326,8 @@ int make_new(const NewCommand& asked) {
     throw;
   }
   const std::string word = file_word(file);
-  fmt::print("wrote {}: {}\nnext: psim {} {}\n", file.string(), sketch_title_of(sketch),
+  fmt::print("wrote {}: {}\nnext: psim {} {}\n", file.string(),
+             asked.method.empty() ? sketch_title_of(sketch) : std::string(method->title),
              compares ? "compare" : "run", word);
   return done;
 }
@@ -338,6 +381,7 @@ const Subcommand new_table[] = {
         "new",
         [](CLI::App* app, NewCommand& a) {
           option(app, "file", a.file)->required()->check(not_empty("file"));
+          option(app, "--method", a.method)->check(one_of(method_names()));
           add_settings(app, a.sketch);
         },
         make_new),

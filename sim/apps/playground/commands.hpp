@@ -44,7 +44,8 @@ std::string sketch_title_of(const Sketch& sketch);
 
 struct NewCommand {
   std::string file;
-  Sketch sketch;  // from the options; empty: psim asks three questions
+  Sketch sketch;       // from the options; empty: psim asks three questions
+  std::string method;  // of a paper; empty: none
 };
 int make_new(const NewCommand& asked);
 

@@ -49,7 +49,7 @@ bool GradientStep::compute() {
     step_.record_begun(step_.number);
     LocalWork work = step_.begin(keeps);
     if (attempts == 0 && !step_.on_own_copy) weights = step_.take_weights(work.keys.get());
-    const bool ends = flops <= limit;
+    const bool ends = !(flops > limit);  // steps without time may have no number
     if (ends) task_.start(std::move(weights), std::move(work));
     const bool is_wanted = step_.processor.copy(copies) && step_.processor.compute(std::min(flops, limit));
     if (ends && is_wanted) break;

@@ -74,6 +74,13 @@ void check_filters(const Check& check) {
       check.add({path + "error_feedback", on, kind}, "pulls have no error feedback",
                 "every pull sends the current weights", "on = \"push\", or remove `error_feedback`");
     }
+    const auto differs = [&](const FilterSpec& other) {
+      return other.works_on(true) && other.feeds_back() && other.memory != filter.memory;
+    };
+    if (filter.sends_differences() && std::ranges::any_of(check.s.filters, differs))
+      check.add({path + "memory"}, "another filter of pushes remembers what it has removed",
+                "the filters of a message have one memory",
+                "the same `memory` for all filters with error feedback");
   }
   for (const bool push : {true, false}) check_order(check, push);
 }

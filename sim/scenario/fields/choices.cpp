@@ -391,6 +391,14 @@ std::vector<Choice> choices<FilterOn>() {
 }
 
 template <>
+std::vector<Choice> choices<FilterMemory>() {
+  return {{"residual", "what it has removed so far, which the next push contains (Seide et al. 2014)"},
+          {"difference",
+           "the sum of what it has sent, to which the receiver adds; it sends differences to this sum (EF21: "
+           "Richtárik et al., NeurIPS 2021)"}};
+}
+
+template <>
 std::vector<Choice> choices<Disk>() {
   return {{"kept", "the disk keeps them"}, {"lost", "the disk loses them"}};
 }

@@ -205,14 +205,17 @@ void describe_custom(FieldVisitor& v, ConsistencySpec& c) {
              "version of the worker's last step, -1 before the first step), `pushed` and `applied` (numbers "
              "of the worker's pushes), `workers`, `k` and `staleness`.",
              "\"true\"");
-  expression("update", &c.custom.update,
-             "When servers make an update of all waiting pushes. An expression over `pushes` (their number), "
-             "`members` (the number of workers that take part), `version`, `min_clock`, `workers`, `k` and "
-             "`staleness`. Servers ignore the expression only for the last pushes of the run, when no worker "
-             "will push again. A lost worker may come back, so an update that needs its push waits for it. "
-             "If the update never happens, psim reports that the run is stuck. \"pushes >= min(k, members)\" "
-             "does not wait for lost workers.",
-             "\"pushes >= 1\"");
+  expression(
+      "update", &c.custom.update,
+      "When servers make an update of all waiting pushes. An expression over `pushes` (their number), "
+      "`members` (the number of workers that take part), `distinct` (how many of them have a push that "
+      "waits), `least` (the fewest waiting pushes of one of them), `harmonic` (the harmonic mean of their "
+      "waiting pushes, 0 if one has none), `version`, `min_clock`, `workers`, `k` and "
+      "`staleness`. Servers ignore the expression only for the last pushes of the run, when no worker "
+      "will push again. A lost worker may come back, so an update that needs its push waits for it. "
+      "If the update never happens, psim reports that the run is stuck. \"pushes >= min(k, members)\" "
+      "does not wait for lost workers.",
+      "\"pushes >= 1\"");
   expression("weight", &c.custom.weight,
              "Weight of a push relative to a fresh push. An expression over `age` (the number of updates "
              "since the weights on which the push was computed), `workers`, `k` and `staleness`. With one of "

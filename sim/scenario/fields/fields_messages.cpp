@@ -95,6 +95,11 @@ void describe_filter(FieldVisitor& v, FilterSpec& f) {
           when("kind", names_of_rows<FilterRow>(
                            [](const auto& row) { return row.error_feedback != ErrorFeedback::impossible; })),
           otherwise(default_feedback()));
+  v.field(
+      "memory", choice(f.memory), "What a filter with error feedback remembers.",
+      only({.keys = {"error_feedback", "kind", "on"}, .text = "for pushes with error feedback", .met = [&f] {
+              return f.works_on(true) && f.feeds_back();
+            }}));
   v.field("flops_per_value", &f.flops_per_value,
           "Floating-point operations of the sender for each value that enters the filter.", within(0, 1e12));
 }

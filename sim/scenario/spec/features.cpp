@@ -281,6 +281,14 @@ std::vector<std::string> filters_of_pulls(const Scenario& s) {
   return paths;
 }
 
+std::vector<std::string> filters_of_differences(const Scenario& s) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < s.filters.size(); ++i) {
+    if (s.filters[i].sends_differences()) paths.push_back(fmt::format("filter.{}.memory", i));
+  }
+  return paths;
+}
+
 bool stops_scheduler(const FaultSpec& fault) {
   const auto is_it = [](const std::string& name) { return name == "scheduler" || name == "all"; };
   return fault.kind->crashes && std::ranges::any_of(fault.nodes, is_it);
@@ -525,6 +533,10 @@ const Feature feature_table[] = {
     row("a filter on pulls", "filter = [{kind = \"fp16\", on = \"pull\"}]", "on = \"push\"",
         {.needs = servers},
         filters_of_pulls),
+    row("a filter that sends differences",
+        "filter = [{kind = \"top-k\", fraction = 0.25, memory = \"difference\"}]", "memory = \"residual\"",
+        {.needs = servers | arrives_once | dense_gradients | all_weights | real_data},
+        filters_of_differences),
     row("a message for each key range", "messages.unit = \"range\"",
         "unit = \"server\" or \"array\" in [messages]",
         {.needs = servers}, [](const Scenario& s) { return s.messages.unit == MessageUnit::range; }),

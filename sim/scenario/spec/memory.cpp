@@ -62,9 +62,10 @@ double pulled_values(const Scenario& s) {
 bool loses(const Scenario& s) {
   return std::ranges::any_of(filters_on(s.filters, true), &FilterSpec::feeds_back);
 }
-// For filters of pulls a server remembers the values of each worker.
+// For filters of pulls, and of differences, a server remembers values of each worker.
 bool server_remembers(const Scenario& s) {
-  return std::ranges::any_of(filters_on(s.filters, false),
+  return std::ranges::any_of(s.filters, &FilterSpec::sends_differences) ||
+         std::ranges::any_of(filters_on(s.filters, false),
                              [](const FilterSpec& f) { return f.stage() == FilterStage::select; });
 }
 

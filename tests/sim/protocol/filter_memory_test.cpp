@@ -223,3 +223,42 @@ TEST_CASE("with error feedback small gradients arrive in the end, and without it
   CHECK(distance_after({.kind = "two-bit", .error_feedback = false}, 2000) == start);
   CHECK(distance_after({.kind = "top-k", .settings = {{"fraction", 0.1}}}, 2000) < 0.02);
 }
+
+TEST_CASE("EF21 sends the largest differences to the sum of what it has sent", "[filter]") {
+  FilterChain chain =
+      chain_of({{.kind = "top-k", .settings = {{"fraction", 0.25}}, .memory = FilterMemory::difference}}, 8);
+  std::vector<float> sum(8, 0);
+  for (std::uint64_t t = 0; t < 20; ++t) {
+    const Floats gradient = normal_numbers(8, t);
+    Floats rest(8);
+    for (std::size_t i = 0; i < 8; ++i) rest[i] = gradient[i] - sum[i];
+    for (int kept = 0; kept < 2; ++kept) {
+      const auto largest = std::ranges::max_element(rest, {}, [](float x) { return std::abs(x); });
+      sum[static_cast<std::size_t>(largest - rest.begin())] += *largest;
+      *largest = 0;
+    }
+    const Encoded sent = chain.encode(slice_of(gradient));
+    CHECK(numbers_of<float>(sent.values) == sum);
+    CHECK(sent.bytes == 2 * (4 + 4));
+  }
+}
+
+TEST_CASE("chance scales no difference up, and all differences make the gradient", "[filter]") {
+  const auto of = [](FilterSpec filter) {
+    filter.error_feedback = true;
+    filter.memory = FilterMemory::difference;
+    return chain_of({filter}, 100, true, 0, Precision::float64);
+  };
+  FilterChain some = of({.kind = "random-k", .settings = {{"fraction", 0.1}}});
+  const std::vector<double> gradient(100, 3);
+  double sum = 0;
+  for (const double x : numbers_of<double>(some.encode(slice_of(gradient)).values)) sum += x;
+  CHECK(sum == Approx(10 * 3));
+  FilterChain all = of({.kind = "top-k", .settings = {{"fraction", 1.0}}});
+  for (std::uint64_t t = 0; t < 5; ++t) {
+    std::vector<double> numbers;
+    for (const float x : normal_numbers(100, t)) numbers.push_back(x);
+    const std::vector<double> got = numbers_of<double>(all.encode(slice_of(numbers)).values);
+    for (std::size_t i = 0; i < 100; ++i) CHECK(got[i] == Approx(numbers[i]).epsilon(1e-12));
+  }
+}

@@ -53,6 +53,12 @@ TEST_CASE("a median is that of every value, of an even number the mean of the mi
   CHECK(update_of(rule("median"), {{1, 4}}) == Numbers{1, 4});
 }
 
+TEST_CASE("a vote is the sign of most gradients, weight by weight", "[protocol]") {
+  CHECK(update_of(rule("vote"), five) == Numbers{1, 1, -1});
+  CHECK(update_of(rule("vote"), {{1, -4, 0}, {-3, 0, 0}}) == Numbers{0, -1, 0});
+  CHECK(update_of(rule("vote"), {{-0.25, 7, 0}}) == Numbers{-1, 1, 0});
+}
+
 TEST_CASE("Krum takes the gradient that is nearest to its neighbours", "[protocol]") {
   const auto krum = [](const std::vector<Numbers>& all, std::size_t f) {
     const std::size_t near = std::max<std::size_t>(1, all.size() > f + 2 ? all.size() - f - 2 : 1);
