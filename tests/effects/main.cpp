@@ -70,6 +70,7 @@ constexpr Exception exceptions[] = {
     {"consistency.trimmed_share", "custom", "an expression decides how many pushes an update has: here two"},
     {"consistency.byzantine", "custom", "likewise"},
     {"training.staleness_scales", "bsp", "a group may weigh stale pushes, so with groups psim says nothing"},
+    {"training.staleness_scales", "k-sync", "likewise"},
     {"filter.on", "all-reduce", "all its messages are pushes, so `push` and `both` are one"},
     {"data.dirichlet_alpha", "pipeline of devices", "one machine has all samples"},
     {"cluster.network.share_queue", "all-reduce", "no small message goes to a node that receives large ones"},

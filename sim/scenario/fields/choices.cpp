@@ -392,7 +392,7 @@ std::vector<Choice> choices<FilterOn>() {
 
 template <>
 std::vector<Choice> choices<FilterMemory>() {
-  return {{"residual", "what it has removed so far, which the next push contains (Seide et al. 2014)"},
+  return {{"residual", "what it has removed so far, which the next push contains"},
           {"difference",
            "the sum of what it has sent, to which the receiver adds; it sends differences to this sum (EF21: "
            "Richtárik et al., NeurIPS 2021)"}};
